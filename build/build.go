@@ -23,9 +23,8 @@ import (
 	"tollbook/site/encode"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/postgres/statement"
 	"tollbook/site/routes"
 )
 
@@ -72,8 +71,8 @@ type Report struct {
 
 	SetAside []routes.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
 
-	removed   int64                   // ID of the last removal of a service that the snapshot handles
-	published []assessments.Published // what the snapshot says of each service that was judged
+	removed   int64              // ID of the last removal of a service that the snapshot handles
+	published []checks.Published // what the snapshot says of each service that was judged
 }
 
 // Run builds a snapshot, makes it current in folder, and records in the database what it says of each service. Without
@@ -365,9 +364,9 @@ func readRevenue(ctx context.Context, r *postgres.Reader, facts *postgres.Facts,
 }
 
 // readStatements reads the statements of the services from one place up to another.
-func readStatements(ctx context.Context, judged *judge.Directory, facts *postgres.Facts, reader *statement.Reader,
+func readStatements(ctx context.Context, judged *judge.Directory, facts *postgres.Facts, reader *ledger.StatementReader,
 	from, to int) error {
-	var query []statement.Recipient
+	var query []ledger.StatementRecipient
 	ends := make([]int, 0, to-from) // of each service's part of the query
 	for i := from; i < to; i++ {
 		query = append(query, judged.StatementQuery(i)...)

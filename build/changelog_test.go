@@ -14,6 +14,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestChangeLogsAtAnyMoment reads and judges change logs while changes are stored, hours are sealed and services are
@@ -46,14 +47,14 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 		defer close(stored)
 		for hour := range hours {
 			at := moment.Add(time.Duration(hour)*time.Hour + time.Duration(visits.IntN(180)-120)*time.Minute)
-			var batch []postgres.Visit
+			var batch []checks.Visit
 			for i, s := range due {
 				at := at.Add(time.Duration(i) * time.Second)
-				v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
+				v := checks.Visit{Check: checks.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
 					Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
 				for _, kind := range site.ChangeTypes {
 					if visits.IntN(3) > 0 {
-						v.Changes = append(v.Changes, postgres.Change{ServiceID: s.ID, Type: kind, ObservedAt: at,
+						v.Changes = append(v.Changes, checks.Change{ServiceID: s.ID, Type: kind, ObservedAt: at,
 							Summary: json.RawMessage(`{}`), OldSnapshot: json.RawMessage(`[]`),
 							NewSnapshot: json.RawMessage(`[]`)})
 					}

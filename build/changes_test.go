@@ -21,6 +21,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/serve"
 	"tollbook/site/testgate"
 )
@@ -59,16 +60,16 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 	now := moment
 	for hour := range hours {
 		at := moment.Add(time.Duration(hour) * time.Hour)
-		var visits []postgres.Visit
+		var visits []checks.Visit
 		for i, s := range due {
 			at := at.Add(time.Duration(i) * time.Second)
-			v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
+			v := checks.Visit{Check: checks.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
 				Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
 			for _, kind := range site.ChangeTypes {
 				if random.IntN(8) == 0 || i == 2 && hour > 9 {
 					continue // cove changes only in the beginning
 				}
-				v.Changes = append(v.Changes, postgres.Change{
+				v.Changes = append(v.Changes, checks.Change{
 					ServiceID: s.ID, Type: kind, ObservedAt: at,
 					Summary:     json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(all))),
 					OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`),

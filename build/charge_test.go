@@ -13,6 +13,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
@@ -21,8 +22,8 @@ import (
 // metered is a service of TestWhatCallsCost, whose name is its slug.
 type metered struct {
 	slug   string
-	prices []postgres.Price // without their endpoint's id; each endpoint is /0, /1, …
-	place  []int            // of the endpoint of each price
+	prices []checks.Price // without their endpoint's id; each endpoint is /0, /1, …
+	place  []int          // of the endpoint of each price
 	want   site.SettledPrice
 	also   *time.Time // until when its first endpoint offers the account of the first price over MPP; nil for never
 }
@@ -32,8 +33,8 @@ type metered struct {
 func TestWhatCallsCost(t *testing.T) {
 	t.Parallel()
 	created, moved := moment.AddDate(0, 0, -120), moment.AddDate(0, 0, -10)
-	upto := func(payTo, amount string, since time.Time, until *time.Time) postgres.Price {
-		return postgres.Price{Since: since, Until: until, Scheme: "upto", Network: chainBase,
+	upto := func(payTo, amount string, since time.Time, until *time.Time) checks.Price {
+		return checks.Price{Since: since, Until: until, Scheme: "upto", Network: chainBase,
 			NetworkCAIP2: new(chainBase), Asset: chainUSDC, PayTo: payTo, Amount: amount, X402Version: 2}
 	}
 	batch, fixed := upto(payee(7), "100000", created, nil), upto(payee(8), "100000", created, nil)
@@ -48,35 +49,35 @@ func TestWhatCallsCost(t *testing.T) {
 			Since: new(since.Format(time.DateOnly))}
 	}
 	services := []metered{
-		{"alone", []postgres.Price{upto(payee(0), "100000", created, nil)}, []int{0},
+		{"alone", []checks.Price{upto(payee(0), "100000", created, nil)}, []int{0},
 			site.SettledPrice{MedianUSD: new("0.02"), P95USD: new("0.06"), Calls: new(int64(40)), WindowDays: 30,
 				Since: &window}, nil},
-		{"batch", []postgres.Price{batch}, []int{0}, unknown("one settlement pays for several calls"), nil},
-		{"elsewhere", []postgres.Price{polygon}, []int{0},
+		{"batch", []checks.Price{batch}, []int{0}, unknown("one settlement pays for several calls"), nil},
+		{"elsewhere", []checks.Price{polygon}, []int{0},
 			unknown("settlements to this recipient are not measured"), nil},
-		{"few", []postgres.Price{upto(payee(1), "100000", created, nil)}, []int{0},
+		{"few", []checks.Price{upto(payee(1), "100000", created, nil)}, []int{0},
 			site.SettledPrice{Calls: new(int64(19)), WindowDays: 30, Since: &window,
 				Reason: new("fewer than 20 settlements")}, nil},
-		{"fixed", []postgres.Price{fixed}, []int{0}, site.SettledPrice{}, nil},
+		{"fixed", []checks.Price{fixed}, []int{0}, site.SettledPrice{}, nil},
 		// "early" named the recipient of "heir" until ten days ago, and has the rows
-		{"early", []postgres.Price{upto(payee(6), "100000", created, &moved), upto(payee(10), "100000", moved, nil)},
+		{"early", []checks.Price{upto(payee(6), "100000", created, &moved), upto(payee(10), "100000", moved, nil)},
 			[]int{0, 0}, few(moment.AddDate(0, 0, -9)), nil},
-		{"heir", []postgres.Price{upto(payee(6), "100000", created, nil)}, []int{0},
+		{"heir", []checks.Price{upto(payee(6), "100000", created, nil)}, []int{0},
 			unknown("another service names the same recipient, or did"), nil},
-		{"lowered", []postgres.Price{upto(payee(2), "900000", created, &moved), upto(payee(2), "100000", moved, nil)},
+		{"lowered", []checks.Price{upto(payee(2), "900000", created, &moved), upto(payee(2), "100000", moved, nil)},
 			[]int{0, 0}, site.SettledPrice{MedianUSD: new("0.01"), P95USD: new("0.01"), Calls: new(int64(20)),
 				WindowDays: 30, Since: new(moment.AddDate(0, 0, -8).Format(time.DateOnly))}, nil},
-		{"offered", []postgres.Price{upto(payee(11), "100000", created, nil)}, []int{0},
+		{"offered", []checks.Price{upto(payee(11), "100000", created, nil)}, []int{0},
 			unknown("another price names the same recipient"), &now},
-		{"once-offered", []postgres.Price{upto(payee(12), "100000", created, nil)}, []int{0},
+		{"once-offered", []checks.Price{upto(payee(12), "100000", created, nil)}, []int{0},
 			few(moment.AddDate(0, 0, -8)), &moved},
-		{"over", []postgres.Price{upto(payee(3), "100000", created, nil)}, []int{0},
+		{"over", []checks.Price{upto(payee(3), "100000", created, nil)}, []int{0},
 			unknown("the recipient receives more than the maximum, so other things are paid there"), nil},
-		{"pair", []postgres.Price{upto(payee(4), "100000", created, nil), upto(payee(4), "100000", created, nil)},
+		{"pair", []checks.Price{upto(payee(4), "100000", created, nil), upto(payee(4), "100000", created, nil)},
 			[]int{0, 1}, unknown("another price names the same recipient"), nil},
-		{"shared-a", []postgres.Price{upto(payee(5), "100000", created, nil)}, []int{0},
+		{"shared-a", []checks.Price{upto(payee(5), "100000", created, nil)}, []int{0},
 			unknown("another service names the same recipient, or did"), nil},
-		{"shared-b", []postgres.Price{upto(payee(5), "100000", created, nil)}, []int{0},
+		{"shared-b", []checks.Price{upto(payee(5), "100000", created, nil)}, []int{0},
 			unknown("another service names the same recipient, or did"), nil},
 	}
 	dsn := emptyTemplate.Database(t)
@@ -140,11 +141,11 @@ func listMetered(t *testing.T, db *postgres.DB, services []metered, created time
 }
 
 // newOffers returns an offer over MPP to the recipient of a price, in its token. One until moment is current.
-func newOffers(p postgres.Price, since time.Time, until *time.Time) postgres.OfferSet {
+func newOffers(p checks.Price, since time.Time, until *time.Time) checks.OfferSet {
 	if until.Equal(moment) {
 		until = nil
 	}
-	return postgres.OfferSet{EndpointID: p.EndpointID, Since: since, Until: until, Offers: []postgres.Offer{{
+	return checks.OfferSet{EndpointID: p.EndpointID, Since: since, Until: until, Offers: []checks.Offer{{
 		Protocol: "mpp", Scheme: "evm/charge", Network: p.Network, NetworkCAIP2: *p.NetworkCAIP2, Asset: p.Asset,
 		Amount: "500", PayTo: p.PayTo}}}
 }

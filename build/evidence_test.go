@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/build/judge/explanation"
+	"tollbook/build/judge"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
@@ -71,8 +71,8 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 			again.Grade, again.GradeReason = rail.Best(verdicts).Grade, rail.Best(verdicts).Reason
 		}
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
-			Checks:   explanation.Checks(again.Checks, slices.ContainsFunc(rows, hasTerms)),
-			Warnings: explanation.Warnings(again.Warnings), Endpoints: e.Endpoints,
+			Checks:   judge.ExplainChecks(again.Checks, slices.ContainsFunc(rows, hasTerms)),
+			Warnings: judge.ExplainWarnings(again.Warnings), Endpoints: e.Endpoints,
 			WarningCount: len(again.Warnings), GradeReason: again.GradeReason,
 			Input: e.Input, SiteAnswers: e.SiteAnswers, Registration: e.Registration, VerifiedBy: e.VerifiedBy}
 		if diff := cmp.Diff(want, e); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 	"tollbook/site/search"
 )
@@ -173,7 +173,7 @@ func columnValues(r client, p *routes.Param) []string {
 func isSignable(r client, d *site.ServiceDetail) bool {
 	return slices.ContainsFunc(d.Endpoints, func(e site.Endpoint) bool {
 		var at site.One[site.AddressLookup]
-		normal, err := lookup.NormalURL(d.BaseURL + e.Path)
+		normal, err := listing.NormalURL(d.BaseURL + e.Path)
 		if err != nil {
 			r.t.Fatal(err)
 		}

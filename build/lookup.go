@@ -7,7 +7,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
 
@@ -48,7 +48,7 @@ func (x *lookups) close() { x.rows.close() }
 // count notes the URLs of the ith service. All services must be counted, by slug, before the first is added.
 func (x *lookups) count(i int, endpoints []site.Endpoint) {
 	for j := range endpoints {
-		normal, err := lookup.NormalURL(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
+		normal, err := listing.NormalURL(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
 		if err != nil {
 			continue // no client can request it either
 		}
@@ -70,7 +70,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
 		x.addPrices(l, e, l.Terms[j].Signable)
-		if normal, err := lookup.NormalURL(l.Detail.BaseURL + e.Path); err == nil {
+		if normal, err := listing.NormalURL(l.Detail.BaseURL + e.Path); err == nil {
 			own[normal] = append(own[normal], j)
 		}
 	}

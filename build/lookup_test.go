@@ -14,7 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/encode"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 	"tollbook/site/x402"
 )
@@ -61,7 +61,7 @@ func TestLookupsAreSmall(t *testing.T) {
 		addresses, recipients := map[string]bool{}, map[string]bool{}
 		for _, l := range s.Services {
 			for _, e := range l.Detail.Endpoints {
-				normal, err := lookup.NormalURL(l.Detail.BaseURL + e.Path)
+				normal, err := listing.NormalURL(l.Detail.BaseURL + e.Path)
 				if err != nil {
 					t.Fatal(err)
 				}

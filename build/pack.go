@@ -12,6 +12,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/routes"
 )
 
@@ -86,13 +87,13 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 
 // read reads the blocks of the pack. It closes the channel only if all of them were read.
 func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time) error {
-	err := r.Pack(ctx, hour, func(block postgres.PackBlock) error {
+	err := r.Pack(ctx, hour, func(block checks.PackBlock) error {
 		return send(ctx, p.blocks, func(w *packWriter) error { return w.writeChecks(block) })
 	})
 	if err != nil {
 		return err
 	}
-	err = r.ChangePack(ctx, hour, func(block postgres.ChangeBlock) error {
+	err = r.ChangePack(ctx, hour, func(block checks.ChangeBlock) error {
 		return send(ctx, p.blocks, func(w *packWriter) error { return w.writeChanges(block) })
 	})
 	if err != nil {
@@ -120,7 +121,7 @@ func (p *hourPack) write(ctx context.Context, w *packWriter) error {
 }
 
 // writeChecks writes a full block of checks. It leaves out a block of a service that is no longer listed.
-func (w *packWriter) writeChecks(b postgres.PackBlock) error {
+func (w *packWriter) writeChecks(b checks.PackBlock) error {
 	if b.ServiceID == 0 {
 		w.all = w.all[:0]
 		for _, c := range b.Rows {
@@ -143,7 +144,7 @@ func (w *packWriter) writeChecks(b postgres.PackBlock) error {
 
 // writeChanges writes a full block of changes. It leaves out a block of a service that is no longer listed, and one of
 // an unknown type, which only a damaged row can have.
-func (w *packWriter) writeChanges(b postgres.ChangeBlock) error {
+func (w *packWriter) writeChanges(b checks.ChangeBlock) error {
 	if b.Type != "" && !slices.Contains(site.ChangeTypes, b.Type) {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 )
@@ -34,8 +35,8 @@ func addListings(t testing.TB, db *postgres.DB) {
 	t.Helper()
 	created := moment.AddDate(0, 0, -120)
 	moved := moment.AddDate(0, 0, -10)
-	price := func(slug, payTo string, since time.Time, until *time.Time) postgres.Price {
-		return postgres.Price{
+	price := func(slug, payTo string, since time.Time, until *time.Time) checks.Price {
+		return checks.Price{
 			EndpointID: postgres.EndpointID(slug, "GET", "/q"), Since: since, Until: until, Scheme: "exact",
 			Network: chainBase, NetworkCAIP2: new(chainBase),
 			Asset: chainUSDC, PayTo: payTo, Amount: "10000", X402Version: 2,
@@ -43,7 +44,7 @@ func addListings(t testing.TB, db *postgres.DB) {
 	}
 	var listings []postgres.Listing
 	var histories []load.History
-	for slug, prices := range map[string][]postgres.Price{
+	for slug, prices := range map[string][]checks.Price{
 		"acme": {price("acme", payee(0), created, nil)}, "bolt": {price("bolt", payee(0), created, nil)},
 		"cove": {price("cove", payee(1), created, &moved), price("cove", payee(2), moved, nil)},
 	} {

@@ -18,7 +18,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/serve"
 	"tollbook/site/x402"
 )
@@ -139,7 +139,7 @@ func checkLookUps(r client, slug string) (priced int) {
 	})
 	for _, e := range detail.Data.Endpoints {
 		address := detail.Data.BaseURL + e.Path
-		normal, err := lookup.NormalURL(address + "?x=1")
+		normal, err := listing.NormalURL(address + "?x=1")
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/build/judge"
-	"tollbook/build/judge/pick"
+	"tollbook/build/judge/directory"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/checks"
 )
 
 // servicesPerRead is how many services are read by one statement. A statement costs Postgres as much as some hundred
@@ -70,9 +70,9 @@ type services struct {
 	lookups   *lookups
 	catalogue *catalogue
 	rows      *rowWriter
-	picks     pick.Picks
-	totals    map[string]int          // of lists; receives the number of changes of each service
-	published []assessments.Published // of the services that were judged, by slug
+	picks     directory.Picks
+	totals    map[string]int     // of lists; receives the number of changes of each service
+	published []checks.Published // of the services that were judged, by slug
 	to        tree
 	data      addService            // may be nil
 	progress  func(done, total int) // may be nil
@@ -249,7 +249,7 @@ func (s *services) run(j *job) error {
 // the previous snapshot.
 func (s *services) setRow(j *job, last *site.ServiceRow) (err error) {
 	row := newServiceRow(&j.listing, last)
-	j.pick = pick.Of(row, s.now)
+	j.pick = directory.PicksOf(row, s.now)
 	j.row, err = encodeRow(row)
 	return err
 }

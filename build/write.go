@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"tollbook/build/judge"
-	"tollbook/build/judge/pick"
+	"tollbook/build/judge/directory"
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/routes"
 )
 
@@ -35,8 +35,8 @@ type snapshotWriter struct {
 	dataset   func() (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
-	picks     pick.Picks
-	published []assessments.Published // of the services that were judged, once write has ended
+	picks     directory.Picks
+	published []checks.Published // of the services that were judged, once write has ended
 }
 
 // write writes every file. It begins with the services, a few at a time, because nothing else needs their details. The
@@ -150,7 +150,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
-		picks: pick.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
+		picks: directory.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tollbook/crawl/facts"
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 	"tollbook/crawl/source"
 	"tollbook/site"
 	"tollbook/site/listing"
@@ -26,8 +26,8 @@ type ImportReport struct {
 	Endpoints int // new endpoints of services that were listed before
 	Refused   int // services at addresses that the guard refuses, such as localhost
 
-	OptedOut []postgres.OptOut // hosts that the catalogue lists and whose owners opted out, sorted by host
-	Removed  []RemovedSeller   // services that the catalogue lists and that the operator removed, in its order
+	OptedOut []consent.OptOut // hosts that the catalogue lists and whose owners opted out, sorted by host
+	Removed  []RemovedSeller  // services that the catalogue lists and that the operator removed, in its order
 
 	New   []postgres.Listing // services that were not listed before
 	Added []AddedEndpoints   // new endpoints of services that were listed before
@@ -57,7 +57,7 @@ func IsList(address string) bool {
 
 // FetchList returns the list of services at a URL.
 func (c *Crawler) FetchList(ctx context.Context, address string) ([]byte, error) {
-	return c.fetcher.FetchList(ctx, address, servicelist.MaxBytes)
+	return c.fetcher.FetchList(ctx, address, list.MaxBytes)
 }
 
 // Import lists the services of a facilitator's catalogue at a URL: new services are listed, and new endpoints of listed
@@ -139,7 +139,7 @@ func (c *Crawler) addItems(ctx context.Context, items []facts.Item, from string,
 		}
 	}
 	got.Listed = len(got.New)
-	slices.SortFunc(got.OptedOut, func(a, b postgres.OptOut) int { return strings.Compare(a.Host, b.Host) })
+	slices.SortFunc(got.OptedOut, func(a, b consent.OptOut) int { return strings.Compare(a.Host, b.Host) })
 	got.OptedOut = slices.Compact(got.OptedOut)
 	return got, nil
 }

@@ -11,6 +11,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // changeGap is the least time between two change records of the same type for one service. Changes within an hour of a
@@ -22,8 +23,8 @@ const changeGap = time.Hour
 // addChanges adds change records to v for the visit's new sets of prices and for changes held back before. The first
 // set of prices of a service is no change. Nor is the first set of an endpoint that was listed together with the
 // service: previous visits merely did not reach it.
-func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
-	replaced, offered := map[uuid.UUID][]postgres.Price{}, map[uuid.UUID][]postgres.Offer{}
+func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *checks.Visit, answers []answer) error {
+	replaced, offered := map[uuid.UUID][]checks.Price{}, map[uuid.UUID][]checks.Offer{}
 	for _, e := range v.Endpoints {
 		if e.PricesChanged {
 			replaced[e.ID] = e.Prices
@@ -44,15 +45,15 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 		return err
 	}
 	var first offer.Set // of endpoints that were listed with the service
-	var sets []postgres.OfferSet
+	var sets []checks.OfferSet
 	labels := newLabels(s, answers)
 	after := offer.Set{Labels: labels}
 	for _, e := range s.Endpoints {
 		if !hasShown(e) && !e.FirstSeenAt.After(s.CreatedAt) {
 			first.Prices = append(first.Prices, replaced[e.ID]...)
-			first.Others = append(first.Others, postgres.OfferSet{EndpointID: e.ID, Offers: offered[e.ID]})
+			first.Others = append(first.Others, checks.OfferSet{EndpointID: e.ID, Offers: offered[e.ID]})
 		}
-		set := postgres.OfferSet{EndpointID: e.ID, Offers: e.Offers}
+		set := checks.OfferSet{EndpointID: e.ID, Offers: e.Offers}
 		sets = append(sets, set)
 		if now, ok := offered[e.ID]; ok {
 			set.Offers = now

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // v2 returns an x402 answer of version 2 for the body, after replacements in pairs of old and new text.
@@ -103,8 +103,8 @@ func TestRunGoesOn(t *testing.T) {
 	l := oneEndpoint("acme", base, "/x")
 	l.CreatedAt, l.Interval = time.Now(), 10*time.Millisecond
 	m.list(t, l)
-	stored := make(chan []postgres.Visit, 100)
-	c := crawler(t, m, Options{Changed: func(v []postgres.Visit) { stored <- v }}, o)
+	stored := make(chan []checks.Visit, 100)
+	c := crawler(t, m, Options{Changed: func(v []checks.Visit) { stored <- v }}, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // Options are the settings of a crawl. Zero values stand for the defaults.
@@ -29,10 +30,10 @@ type Options struct {
 	Visit   time.Duration
 	Jitter  float64 // share by which the next visit is early or late; 0.2 when zero
 	Now     func() time.Time
-	Logger  *slog.Logger           // gets one line for each check; nil for none
-	Visited func(done, due int)    // called after each visit, for a progress bar; may be nil
-	Rand    func() float64         // returns 0 <= r < 1, for jitter; math/rand's when nil
-	Changed func([]postgres.Visit) // called after visits are stored, and with nil after other facts are; may be nil
+	Logger  *slog.Logger         // gets one line for each check; nil for none
+	Visited func(done, due int)  // called after each visit, for a progress bar; may be nil
+	Rand    func() float64       // returns 0 <= r < 1, for jitter; math/rand's when nil
+	Changed func([]checks.Visit) // called after visits are stored, and with nil after other facts are; may be nil
 
 	// FacilitatorEvery is the time from one poll of a facilitator to the next; zero asks none.
 	FacilitatorEvery time.Duration
@@ -64,7 +65,7 @@ type Crawler struct {
 
 	submissions *Submissions
 	skipped     atomic.Bool // a service was not visited because of NoContact
-	storing     coalescer[postgres.Visit, error]
+	storing     coalescer[checks.Visit, error]
 }
 
 // New returns a crawler that sends requests through a prober with options p. The crawler sets the prober's pace and
@@ -117,7 +118,7 @@ type Report struct {
 	Took                                            time.Duration
 }
 
-func (r *Report) count(v postgres.Visit) {
+func (r *Report) count(v checks.Visit) {
 	r.Visits++
 	r.Changes += len(v.Changes)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tollbook/crawl/facts"
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/listing"
@@ -117,7 +117,7 @@ var directoryKinds = []string{directoryKind, "facilitator", "token", "service", 
 	"source", "suggestion", "end"}
 
 // ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
-// or if the file was cut. The error is a *servicelist.Fault with the line.
+// or if the file was cut. The error is a *list.Fault with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}, optOuts: map[string]int{},
 		sources: map[string]int{}, suggestions: map[string]int{}}
@@ -160,7 +160,7 @@ func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 }
 
 func (in *directoryReader) fault(line int, text string) error {
-	return &servicelist.Fault{File: in.name, Line: line, Text: text}
+	return &list.Fault{File: in.name, Line: line, Text: text}
 }
 
 // line reads one line.
@@ -273,7 +273,7 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 	l := postgres.Listing{Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL,
 		Category: s.Category}
 	var faults []error
-	for _, f := range servicelist.CheckFields(&l) {
+	for _, f := range list.CheckFields(&l) {
 		faults = append(faults, f)
 	}
 	if !site.ValidSlug(s.Slug) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 )
 
 // FuzzDirectory reads arbitrary bytes as a directory's file. An accepted directory must be written and read
@@ -36,7 +36,7 @@ func FuzzDirectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := ReadDirectory("directory.jsonl", bytes.NewReader(data))
 		if err != nil {
-			if fault := new(servicelist.Fault); errors.As(err, &fault) &&
+			if fault := new(list.Fault); errors.As(err, &fault) &&
 				(fault.Line < 0 || fault.Line > bytes.Count(data, []byte("\n"))+1) {
 				t.Errorf("%v: the file has %d lines", err, bytes.Count(data, []byte("\n"))+1)
 			}

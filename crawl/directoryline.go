@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/sources"
 )
@@ -43,7 +44,7 @@ type directoryErased struct {
 
 type directoryOptOut struct {
 	Kind string `json:"kind"`
-	postgres.OptOut
+	consent.OptOut
 }
 
 type directorySource struct {

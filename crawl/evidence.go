@@ -12,16 +12,16 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/source"
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // newEnvelope returns an answer with an envelope as it was received, without cookies. Header bytes that JSON can't
 // represent become U+FFFD.
-func newEnvelope(a answer) *postgres.Envelope {
+func newEnvelope(a answer) *checks.Envelope {
 	r := a.result
 	header := copyHeader(r.Answer.Header,
 		func(name string) bool { return name != "Set-Cookie" && name != "Set-Cookie2" })
-	return &postgres.Envelope{
+	return &checks.Envelope{
 		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048),
 		StatusCode: r.Status, Header: header, Body: r.Answer.Body, Truncated: r.Answer.Truncated,
 		TLSVerified: r.TLSVerified, SHA256: hashAnswer(r.Status, header, r.Answer.Body), Exchange: newExchange(r),
@@ -29,9 +29,9 @@ func newEnvelope(a answer) *postgres.Envelope {
 }
 
 // newAnswer returns an answer without an envelope, cut to what is published as evidence: nothing else reads it.
-func newAnswer(a answer) *postgres.Response {
+func newAnswer(a answer) *checks.Response {
 	r := a.result
-	out := &postgres.Response{
+	out := &checks.Response{
 		EndpointID: a.endpoint.ID, Conclusive: isConclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
 		URL: clean(r.FinalURL, 2048), Header: copyHeader(r.Answer.Header, site.IsEvidenceHeader),
 		Body: r.Answer.Body, Truncated: r.Answer.Truncated,
@@ -53,8 +53,8 @@ func newAnswer(a answer) *postgres.Response {
 // isConclusive reports whether a verdict describes the service rather than our way to it.
 func isConclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
 
-func newExchange(r probe.Result) postgres.Exchange {
-	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300), MovedHost: source.CanonicalHost(r.MovedHost),
+func newExchange(r probe.Result) checks.Exchange {
+	x := checks.Exchange{Class: r.Class, Reason: clean(r.Reason, 300), MovedHost: source.CanonicalHost(r.MovedHost),
 		InputSchema: r.InputSchema}
 	if r.Requests == 0 {
 		return x
@@ -66,7 +66,7 @@ func newExchange(r probe.Result) postgres.Exchange {
 	if r.Status != 0 {
 		x.ResponseTimeMS = new(int(r.ResponseTime.Milliseconds()))
 	}
-	x.Phases = &postgres.Phases{
+	x.Phases = &checks.Phases{
 		DNS: milliseconds(r.Phases.DNS), Connect: milliseconds(r.Phases.Connect), TLS: milliseconds(r.Phases.TLS),
 		FirstByte: milliseconds(r.Phases.FirstByte),
 	}

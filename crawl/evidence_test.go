@@ -15,6 +15,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestAnswersAreStored probes real endpoints and checks the stored answers behind their verdicts.
@@ -67,7 +68,7 @@ func TestAnswersAreStored(t *testing.T) {
 				Sent:  v.Exchange.Method != "",
 				Class: v.Exchange.Class, Header: names(v.Header)}
 		}
-		for _, a := range []*postgres.Response{e.Conclusive, e.Inconclusive} {
+		for _, a := range []*checks.Response{e.Conclusive, e.Inconclusive} {
 			if a == nil {
 				continue
 			}

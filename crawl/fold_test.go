@@ -14,11 +14,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // records returns all change records, oldest first.
-func (m *memory) records(t *testing.T) []postgres.Change {
+func (m *memory) records(t *testing.T) []checks.Change {
 	t.Helper()
 	rows, err := m.conn.Query(t.Context(),
 		`SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes ORDER BY `+
@@ -26,7 +26,7 @@ func (m *memory) records(t *testing.T) []postgres.Change {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := pgx.CollectRows(rows, pgx.RowToStructByPos[postgres.Change])
+	records, err := pgx.CollectRows(rows, pgx.RowToStructByPos[checks.Change])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestFlood(t *testing.T) {
 		now.set(dawn.Add(time.Duration(i) * apart))
 		round(t, c)
 	}
-	last := map[string]postgres.Change{}
+	last := map[string]checks.Change{}
 	counts := map[string]int{}
 	for _, r := range m.records(t) {
 		before, ok := last[r.Type]
@@ -252,7 +252,7 @@ func TestCompareFails(t *testing.T) {
 	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN place TO position`); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil || !ok || v.BaselineAt == nil {
+	if err := m.RecordVisits(t.Context(), []checks.Visit{v}); err != nil || !ok || v.BaselineAt == nil {
 		t.Fatal(v.BaselineAt, ok, err)
 	}
 	visit(20, "2")

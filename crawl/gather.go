@@ -15,6 +15,7 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/x402"
 )
 
@@ -318,5 +319,5 @@ func (s robotsStore) Robots(ctx context.Context, origin string) (*facts.Robots, 
 }
 
 func (s robotsStore) KeepRobots(ctx context.Context, r facts.Robots) error {
-	return s.db.StoreRobots(ctx, postgres.Robots(r))
+	return s.db.StoreRobots(ctx, consent.Robots(r))
 }

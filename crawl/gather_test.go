@@ -20,6 +20,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/testgate"
 )
 
@@ -109,7 +110,7 @@ func TestGather(t *testing.T) {
 	now := &clock{now: dawn}
 	calls := 0
 	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json",
-		Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { calls++ }, Workers: 1}, o)
+		Rand: func() float64 { return 0.5 }, Changed: func([]checks.Visit) { calls++ }, Workers: 1}, o)
 
 	// The other two services have no server: nothing can be read of them.
 	if diff := cmp.Diff(GatherReport{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" ||

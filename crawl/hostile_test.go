@@ -15,6 +15,7 @@ import (
 
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // hostileRow returns a requirement of x402 version 1, with one member replaced unless member is "".
@@ -189,7 +190,7 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var batch []postgres.Visit
+		var batch []checks.Visit
 		for _, s := range due {
 			v, ok := c.visit(t.Context(), s)
 			if !ok {
@@ -199,7 +200,7 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 		}
 		if err := m.RecordVisits(t.Context(), batch); err != nil {
 			for _, v := range batch { // find out which visit fails
-				if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+				if err := m.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 					t.Errorf("%s: %v", m.strings(t, `SELECT slug FROM services WHERE id = $1`, v.Check.ServiceID), err)
 				}
 			}

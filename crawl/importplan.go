@@ -5,6 +5,7 @@ import (
 
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // ImportPlan says what an import of a catalogue would change.
@@ -13,8 +14,8 @@ type ImportPlan struct {
 	Added   []PlannedService `json:"added"`   // listed services that would get endpoints
 	Refused int              `json:"refused"` // services at addresses that the guard refuses
 
-	OptedOut []postgres.OptOut `json:"opted_out"` // hosts whose owners opted out
-	Removed  []RemovedSeller   `json:"removed"`   // services that the operator removed
+	OptedOut []consent.OptOut `json:"opted_out"` // hosts whose owners opted out
+	Removed  []RemovedSeller  `json:"removed"`   // services that the operator removed
 }
 
 // PlannedService is a service with the endpoints that the import would add.
@@ -27,7 +28,7 @@ type PlannedService struct {
 // NewImportPlan returns the plan of an import.
 func NewImportPlan(got ImportReport) ImportPlan {
 	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Refused: got.Refused,
-		OptedOut: slices.Concat([]postgres.OptOut{}, got.OptedOut),
+		OptedOut: slices.Concat([]consent.OptOut{}, got.OptedOut),
 		Removed:  slices.Concat([]RemovedSeller{}, got.Removed)}
 	for _, l := range got.New {
 		p.New = append(p.New, PlannedService{l.Slug, l.BaseURL, endpointTexts(l.Endpoints)})

@@ -13,6 +13,7 @@ import (
 
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestVisitService checks that a service that is due is visited once, however many jobs it has, not again before it is
@@ -73,11 +74,11 @@ func TestOneThatCannotBeStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := crawler(t, m, Options{}, probe.Options{})
-	visit := func(s postgres.Service, at time.Time) postgres.Visit {
+	visit := func(s postgres.Service, at time.Time) checks.Visit {
 		return c.newVisit(t.Context(), postgres.DueService{Service: s}, nil, at)
 	}
 	now := time.Now()
-	if errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
+	if errs, err := c.storeVisits([]checks.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
 		t.Fatal(errs, err)
 	}
 	if services, err = m.Services(t.Context()); err != nil {
@@ -85,7 +86,7 @@ func TestOneThatCannotBeStored(t *testing.T) {
 	}
 	spoilt, nul := visit(services[1], now), "\x00" // Postgres stores no text with NUL
 	spoilt.Check.ErrorMessage = &nul
-	errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
+	errs, err := c.storeVisits([]checks.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
 	if err != nil || errs[0] != nil || errs[1] == nil {
 		t.Errorf("the visits are stored with %v, %v, want the first alone", errs, err)
 	}

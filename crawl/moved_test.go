@@ -11,9 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/crawl/facts"
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 	"tollbook/crawl/source"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // moving redirects each request to the same path on another host.
@@ -106,7 +107,7 @@ func TestMovedHosts(t *testing.T) {
 
 func optOut(t *testing.T, m *memory, host string) {
 	t.Helper()
-	_, err := m.RecordOptOut(t.Context(), postgres.OptOut{Host: host, Document: "http://" + host + "/robots.txt",
+	_, err := m.RecordOptOut(t.Context(), consent.OptOut{Host: host, Document: "http://" + host + "/robots.txt",
 		Since: dawn, ReadAt: dawn}, dawn.Add(24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -158,13 +159,13 @@ func TestPlanOfMovedHost(t *testing.T) {
 		"0 added, changed []"} {
 		err := m.ChangeListings(t.Context(), "someone", dawn, func(has postgres.Listed) (postgres.ListingChanges,
 			error) {
-			entries := []servicelist.Entry{{Listing: oneEndpoint("", "https://new.acme.com/v1", "/x")}}
+			entries := []list.Entry{{Listing: oneEndpoint("", "https://new.acme.com/v1", "/x")}}
 			entries[0].Name = "old"
-			p, err := servicelist.NewPlan(entries, servicelist.Options{}, has, false)
+			p, err := list.NewPlan(entries, list.Options{}, has, false)
 			if err != nil {
 				return postgres.ListingChanges{}, err
 			}
-			var fields []servicelist.FieldChange
+			var fields []list.FieldChange
 			for _, c := range p.Change {
 				fields = append(fields, c.Fields...)
 			}

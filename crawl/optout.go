@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tollbook/crawl/facts"
-	"tollbook/site/postgres"
 	"tollbook/site/postgres/consent"
 )
 
@@ -33,9 +32,9 @@ func (c *Crawler) readOptOut(ctx context.Context, base string) (optedOut bool, e
 	return err == nil, err
 }
 
-func (c *Crawler) storeOptOut(ctx context.Context, base, document string) (postgres.OptOut, error) {
+func (c *Crawler) storeOptOut(ctx context.Context, base, document string) (consent.OptOut, error) {
 	now := c.o.Now()
-	o := postgres.OptOut{Host: consent.HostOf(base), Document: document, Since: now, ReadAt: now}
+	o := consent.OptOut{Host: consent.HostOf(base), Document: document, Since: now, ReadAt: now}
 	hidden, err := c.db.RecordOptOut(ctx, o, now.Add(c.jitter(optOutEvery)))
 	if err != nil {
 		return o, err
@@ -60,9 +59,9 @@ func (c *Crawler) RecheckOptOuts(ctx context.Context) (r OptOutReport, err error
 	now := c.o.Now()
 	var mu sync.Mutex
 	workers := min(c.o.Workers, maxGatherers)
-	err = runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.OptOut, error) {
+	err = runWorkers(ctx, workers, func(ctx context.Context) ([]consent.OptOut, error) {
 		return c.db.TakeOptOuts(ctx, now, optOutLease, takeOptOuts*workers)
-	}, func(ctx context.Context, o postgres.OptOut) error {
+	}, func(ctx context.Context, o consent.OptOut) error {
 		if c.skips(ctx, o.Host, o.Document) {
 			return nil
 		}
@@ -80,7 +79,7 @@ func (c *Crawler) RecheckOptOuts(ctx context.Context) (r OptOutReport, err error
 }
 
 // recheckOptOut asks one host whether it still opts out, and stores the answer.
-func (c *Crawler) recheckOptOut(ctx context.Context, o postgres.OptOut) (ended bool, err error) {
+func (c *Crawler) recheckOptOut(ctx context.Context, o consent.OptOut) (ended bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, optOutLimit)
 	defer cancel()
 	document, err := c.fetcher.OptOut(limited, o.Document, true)
@@ -109,7 +108,7 @@ func (c *Crawler) recheckOptOut(ctx context.Context, o postgres.OptOut) (ended b
 // AskOptOut asks a host at once whether its owner opts out, and stores the answer. It returns the opt-out, nil for
 // none. base is a base URL, or any other URL of the host. If the host does not answer, nothing changes and the error
 // says so.
-func (c *Crawler) AskOptOut(ctx context.Context, base string) (*postgres.OptOut, error) {
+func (c *Crawler) AskOptOut(ctx context.Context, base string) (*consent.OptOut, error) {
 	document, err := c.fetcher.OptOut(ctx, base, true)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", consent.HostOf(base), err)

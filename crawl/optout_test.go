@@ -15,10 +15,11 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/crawl/facts"
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 	"tollbook/site"
-	"tollbook/site/fields"
+	"tollbook/site/message"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // optOutTown serves acme.com and two services on it; shown is what its /.well-known/tollbook contains, "" for none,
@@ -150,23 +151,23 @@ func checkRefusals(t *testing.T, m *memory, c *Crawler) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := `[{"service_name": "Acme", "description": "d", "url": "http://acme.com/v1", "category": "AI",
+	listed := `[{"service_name": "Acme", "description": "d", "url": "http://acme.com/v1", "category": "AI",
 		"endpoints": ["/y"]}, {"service_name": "New", "description": "d", "url": "https://acme.com/v3",
 		"category": "AI", "endpoints": ["/z"]}, {"service_name": "Other", "slug": "other", "description": "d",
 		"url": "http://acme.com/v4", "category": "AI", "endpoints": ["/x"]}]`
-	o := servicelist.Options{Name: "list.json", Now: dawn}
-	entries, err := servicelist.Read(strings.NewReader(list), o)
+	o := list.Options{Name: "list.json", Now: dawn}
+	entries, err := list.Read(strings.NewReader(listed), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := servicelist.NewPlan(entries, o, has, true)
+	plan, err := list.NewPlan(entries, o, has, true)
 	if err != nil || len(plan.Add)+len(plan.Change) != 0 || len(plan.Notes) != 3 {
 		t.Fatalf("apply: %+v, %v", plan, err)
 	}
 	for _, n := range plan.Notes {
 		wantWhy("apply", n.Text)
 	}
-	_, _, err = servicelist.ChangeState(&has.Services[0], postgres.StateRetired, "retire")
+	_, _, err = list.ChangeState(&has.Services[0], postgres.StateRetired, "retire")
 	if err == nil || !strings.Contains(err.Error(), "the owner of acme.com opted out") {
 		t.Errorf("retire: %v", err)
 	}
@@ -176,7 +177,7 @@ func checkRefusals(t *testing.T, m *memory, c *Crawler) {
 		Endpoints: []string{"/v1/x"}},
 		Domain: "acme.com", Client: "1", At: dawn}
 	_, err = m.ReceiveSubmission(t.Context(), submitted)
-	var fault *fields.Error
+	var fault *message.Error
 	if !errors.As(err, &fault) || fault.Fields[0].Field != "url" {
 		t.Fatalf("submission: %v", err)
 	}
@@ -192,7 +193,7 @@ func checkRefusals(t *testing.T, m *memory, c *Crawler) {
 		t.Fatal(err)
 	}
 	_, err = m.ApproveSubmission(t.Context(), uuid.MustParse(receipt.ID), "op", "", dawn)
-	if !errors.As(err, new(*postgres.OptOutError)) {
+	if !errors.As(err, new(*consent.Error)) {
 		t.Errorf("approval: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres/polls"
-	"tollbook/site/x402/supported"
+	"tollbook/site/x402"
 )
 
 // Limits of asking facilitators.
@@ -110,7 +110,7 @@ func (c *Crawler) poll(ctx context.Context, d polls.DuePoll) (p polls.Poll, ok b
 
 // askSupported asks for /supported. It returns how long the facilitator wants not to be asked.
 func (c *Crawler) askSupported(ctx context.Context, base *url.URL, p *polls.Poll) (pause time.Duration) {
-	a, err := c.fetcher.Ask(ctx, base.JoinPath("supported").String(), supported.MaxBytes)
+	a, err := c.fetcher.Ask(ctx, base.JoinPath("supported").String(), x402.MaxBytes)
 	p.Supported = newResponse(a, err)
 	detail := func(err error) { p.Detail = clean(err.Error(), maxPollDetail) }
 	switch {
@@ -123,10 +123,10 @@ func (c *Crawler) askSupported(ctx context.Context, base *url.URL, p *polls.Poll
 		return a.RetryAfter
 	case a.Truncated:
 		p.Supported.Outcome = polls.Unreadable
-		detail(supported.ErrLarge)
+		detail(x402.ErrLarge)
 		return 0
 	}
-	answer, err := supported.Read(a.Body)
+	answer, err := x402.ReadSupported(a.Body)
 	if err != nil {
 		p.Supported.Outcome = polls.Unreadable
 		detail(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
-	"tollbook/site/rail/bolt11"
+	"tollbook/site/postgres/checks"
+	"tollbook/site/rail"
 	"tollbook/site/rail/railtest"
 )
 
@@ -62,7 +62,7 @@ func TestOtherProtocols(t *testing.T) {
 	}
 	type state struct {
 		Status, Class string
-		Offers        []postgres.Offer
+		Offers        []checks.Offer
 		Prices        int
 	}
 	visit := func() map[string]state {
@@ -81,13 +81,13 @@ func TestOtherProtocols(t *testing.T) {
 		now.set(now.Now().Add(time.Hour))
 		return got
 	}
-	mpp := []postgres.Offer{{Protocol: "mpp", Scheme: "tempo/charge", Network: "eip155:4217",
+	mpp := []checks.Offer{{Protocol: "mpp", Scheme: "tempo/charge", Network: "eip155:4217",
 		NetworkCAIP2: "eip155:4217", Asset: "0x20c0000000000000000000000000000000000000", Amount: "10000",
 		PayTo: "0x742d35cc6634c0532925a3b844bc454e4438f44e"}}
-	l402 := state{site.StatusOnline, "paid_other", []postgres.Offer{{Protocol: "l402", Scheme: "bolt11",
-		Network: bolt11.Mainnet, NetworkCAIP2: bolt11.Mainnet, Asset: "BTC", Amount: "1500000",
+	l402 := state{site.StatusOnline, "paid_other", []checks.Offer{{Protocol: "l402", Scheme: "bolt11",
+		Network: rail.InvoiceMainnet, NetworkCAIP2: rail.InvoiceMainnet, Asset: "BTC", Amount: "1500000",
 		PayTo: railtest.PayeeText(), MaxTimeoutSeconds: new(600)}}, 0}
-	crawl := state{site.StatusOnline, "paid_other", []postgres.Offer{{Protocol: "crawler-price", Scheme: "crawl",
+	crawl := state{site.StatusOnline, "paid_other", []checks.Offer{{Protocol: "crawler-price", Scheme: "crawl",
 		Network: "cloudflare", Asset: "USD", Amount: "0.05"}}, 0}
 	expired := state{Status: site.StatusDegraded, Class: "other_402"}
 	for _, step := range []struct {
@@ -97,7 +97,7 @@ func TestOtherProtocols(t *testing.T) {
 		{"x402", state{site.StatusOnline, "paid_ok", nil, 1}},
 		{"mpp", state{site.StatusOnline, "paid_other", mpp, 0}},
 		{"down", state{site.StatusOffline, "server_error", mpp, 0}},
-		{"x402", state{site.StatusOnline, "paid_ok", []postgres.Offer{}, 1}},
+		{"x402", state{site.StatusOnline, "paid_ok", []checks.Offer{}, 1}},
 	} {
 		answer.Store(step.answer)
 		want := map[string]state{"l402": l402, "crawl": crawl, "expired": expired, "moving": step.moving}
@@ -112,15 +112,15 @@ func TestOtherProtocols(t *testing.T) {
 func checkOfferHistory(t *testing.T, m *memory, at time.Time) {
 	t.Helper()
 	hour := func(n int) *time.Time { return new(noon.Add(time.Duration(n) * time.Hour)) }
-	want := map[string][]postgres.PriceSpan{
-		"l402": {{NetworkCAIP2: new(bolt11.Mainnet), Asset: "BTC", Protocol: "l402", Since: *hour(0),
+	want := map[string][]checks.PriceSpan{
+		"l402": {{NetworkCAIP2: new(rail.InvoiceMainnet), Asset: "BTC", Protocol: "l402", Since: *hour(0),
 			Amounts: []string{"1500000"}}},
 		"crawl":   {{Asset: "USD", Protocol: "crawler-price", Since: *hour(0), Amounts: []string{"0.05"}}},
 		"expired": nil,
 		"moving": {{NetworkCAIP2: new("eip155:4217"), Asset: "0x20c0000000000000000000000000000000000000",
 			Protocol: "mpp", Since: *hour(1), Until: hour(3), Amounts: []string{"10000"}}},
 	}
-	got := map[string][]postgres.PriceSpan{}
+	got := map[string][]checks.PriceSpan{}
 	for slug, f := range m.facts(t, at) {
 		for i := range f.OfferSpans {
 			s := &f.OfferSpans[i]

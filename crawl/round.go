@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // Round visits every service that is due when it starts. It ends early when ctx ends: running visits are given up,
@@ -193,7 +194,7 @@ func runWorkers[T any](
 const storeLimit = 10 * time.Second
 
 // store returns when a visit is committed. Visits that end at the same time are stored in one transaction.
-func (c *Crawler) store(v postgres.Visit) error {
+func (c *Crawler) store(v checks.Visit) error {
 	failed, err := c.storing.call(v)
 	if err != nil {
 		return err
@@ -203,7 +204,7 @@ func (c *Crawler) store(v postgres.Visit) error {
 
 // storeVisits stores visits in one transaction, or each in its own if one of them can't be stored. It returns an error
 // or nil for each. It does not end with the crawl: a finished visit is stored even while the crawl stops.
-func (c *Crawler) storeVisits(visits []postgres.Visit) ([]error, error) {
+func (c *Crawler) storeVisits(visits []checks.Visit) ([]error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeLimit)
 	defer cancel()
 	errs := make([]error, len(visits))

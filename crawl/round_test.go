@@ -21,6 +21,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
@@ -111,7 +112,7 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 		t.Fatal(err) // waiting for its timeout once is enough
 	}
 
-	var prices []map[string][]postgres.Price
+	var prices []map[string][]checks.Price
 	for n := range 2 { // the first of them probes the endpoints beyond one visit's limit
 		now.set(dawn.Add(time.Duration(n+1) * time.Minute))
 		if again := round(t, c); again.Visits != len(listings)-1 || again.Changes != 0 {
@@ -225,8 +226,8 @@ func checkFirstVisit(t *testing.T, l postgres.Listing, got postgres.ServiceFacts
 }
 
 // allPrices returns the prices of every service, including those that are no longer valid.
-func allPrices(facts map[string]postgres.ServiceFacts) map[string][]postgres.Price {
-	out := map[string][]postgres.Price{}
+func allPrices(facts map[string]postgres.ServiceFacts) map[string][]checks.Price {
+	out := map[string][]checks.Price{}
 	for slug, s := range facts {
 		for _, e := range s.Endpoints {
 			out[slug] = append(out[slug], e.Prices...)
@@ -267,7 +268,7 @@ func declared(t *testing.T, world *sample.World, method, url string) x402.Requir
 }
 
 // onlyChange returns the single change record of a service and checks its type and time.
-func onlyChange(t *testing.T, m *memory, slug, kind string, at time.Time, summary any) postgres.Change {
+func onlyChange(t *testing.T, m *memory, slug, kind string, at time.Time, summary any) checks.Change {
 	t.Helper()
 	changes := m.facts(t, at)[slug].Changes
 	if len(changes) != 1 || changes[0].Type != kind || !changes[0].ObservedAt.Equal(at) {

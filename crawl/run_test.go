@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/testgate"
 )
 
@@ -34,8 +35,8 @@ func TestSlowServiceDelaysNobody(t *testing.T) {
 	q.CreatedAt, s.CreatedAt = time.Now(), time.Now()
 	q.Interval = 10 * time.Millisecond
 	m.list(t, s)
-	stored := make(chan postgres.Visit, 1000)
-	c := crawler(t, m, Options{Workers: 2, Visit: time.Hour, Changed: func(list []postgres.Visit) {
+	stored := make(chan checks.Visit, 1000)
+	c := crawler(t, m, Options{Workers: 2, Visit: time.Hour, Changed: func(list []checks.Visit) {
 		for _, v := range list {
 			stored <- v
 		}
@@ -75,10 +76,10 @@ func TestRunningCrawlFollowsItsClock(t *testing.T) {
 	m.list(t, l)
 	var offset atomic.Int64
 	offset.Store(int64(time.Hour))
-	stored := make(chan []postgres.Visit, 1000)
+	stored := make(chan []checks.Visit, 1000)
 	c := crawler(t, m, Options{
 		Now:     func() time.Time { return time.Now().Add(time.Duration(offset.Load())) },
-		Changed: func(v []postgres.Visit) { stored <- v },
+		Changed: func(v []checks.Visit) { stored <- v },
 	}, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -18,6 +18,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
@@ -41,14 +42,14 @@ type answer struct {
 // visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
 // ended, or if the visit ended before any endpoint was probed, for example because others used up the host's allowance
 // or because there is no contact. Then nothing is stored, and the service is due again when its lease ends.
-func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Visit, bool) {
+func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visit, bool) {
 	if c.skips(ctx, s.Slug, s.BaseURL) {
-		return postgres.Visit{}, false
+		return checks.Visit{}, false
 	}
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()
-	envelopes := sync.OnceValue(func() map[uuid.UUID]*postgres.Envelope {
+	envelopes := sync.OnceValue(func() map[uuid.UUID]*checks.Envelope {
 		envelopes, err := c.db.Envelopes(limited, s.ID)
 		if err != nil && ctx.Err() == nil {
 			c.o.Logger.WarnContext(ctx, "read stored envelopes; probing without their hints", "service", s.Slug,
@@ -80,7 +81,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	}
 	c.probeHeads(limited, s, answers)
 	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
-		return postgres.Visit{}, false
+		return checks.Visit{}, false
 	}
 	v := c.newVisit(ctx, s, answers, c.o.Now())
 	c.logVisit(ctx, s, v)
@@ -136,7 +137,7 @@ func timeOr(t *time.Time) time.Time {
 
 // newTarget returns the probe of an endpoint: as it was declared, else by the discovery document in its last envelope.
 // The prober calls Discovery only if it needs it, so that most endpoints do without reading envelopes.
-func newTarget(base string, e *postgres.Endpoint, envelopes func() map[uuid.UUID]*postgres.Envelope) probe.Target {
+func newTarget(base string, e *postgres.Endpoint, envelopes func() map[uuid.UUID]*checks.Envelope) probe.Target {
 	t := probe.Target{URL: base + e.Path}
 	if e.MethodDeclared {
 		t.Method = e.Method
@@ -174,8 +175,8 @@ func countedAnswers(s postgres.DueService, answers []answer) []answer {
 }
 
 // newVisit combines a visit's answers into one check.
-func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) postgres.Visit {
-	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
+func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) checks.Visit {
+	v := checks.Visit{Check: checks.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
 	verdicts := map[uuid.UUID]string{} // the latest conclusive verdict of each active endpoint
 	for _, e := range s.Endpoints {
 		if e.Verdict != nil && e.IsActive(now) {
@@ -231,7 +232,7 @@ func (c *Crawler) jitter(interval time.Duration) time.Duration {
 // setMeasurements sets what the answers of a visit measured. The status code is that of the first paid answer, else of
 // the first answer. The response time is the median time to the response headers. The error message is the reason of
 // the first answer that was not paid.
-func setMeasurements(check *postgres.Check, answers []answer) {
+func setMeasurements(check *checks.Check, answers []answer) {
 	var times []int
 	for _, a := range answers {
 		r := a.result
@@ -261,7 +262,7 @@ const slowMS = 5000
 // setStatus sets the status of a check from the latest conclusive verdict of every active endpoint: online if all are
 // paid and the median is not slow, offline if all failed, else degraded. A visit without a conclusive answer repeats
 // the previous status and does not count, because of the class of its first answer.
-func setStatus(check *postgres.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool,
+func setStatus(check *checks.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool,
 	answers []answer) {
 	check.Counted, check.ConsecutiveFailures = conclusive, before.ConsecutiveFailures
 	if !conclusive {
@@ -299,9 +300,9 @@ func setStatus(check *postgres.Check, before postgres.Service, verdicts map[uuid
 }
 
 // newEndpointVisit returns the facts to store about one answer.
-func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
+func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	r := a.result
-	e := postgres.EndpointVisit{
+	e := checks.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
 		HeadFree: a.head.Free,
 	}
@@ -348,10 +349,10 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 }
 
 // newOffers returns the offers that can be paid, as they are stored.
-func newOffers(offers []rail.Offer) (list []postgres.Offer) {
+func newOffers(offers []rail.Offer) (list []checks.Offer) {
 	for _, o := range offers {
 		if o.Usable() {
-			list = append(list, postgres.Offer(o.Terms))
+			list = append(list, checks.Offer(o.Terms))
 		}
 	}
 	return list
@@ -366,22 +367,22 @@ func ownText(text string, envelopes *string) *string {
 	return &text
 }
 
-// maxExtra bounds the stored extra of a price, in bytes, and maxExtras the stored extras of an endpoint's prices in all.
-// Four of the longest fit. The stored envelope has all of them.
+// maxExtra bounds the stored extra of a price, in bytes, and maxExtras the stored extras of an endpoint's prices in
+// all. Four of the longest fit. The stored envelope has all of them.
 const (
 	maxExtra  = 4000
 	maxExtras = 16_000
 )
 
 // newPrices returns the requirements of an envelope that can be paid, as rows.
-func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []postgres.Price {
-	var prices []postgres.Price
+func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []checks.Price {
+	var prices []checks.Price
 	extras := 0 // bytes
 	for i, r := range envelope.Accepts {
 		if !r.Usable() {
 			continue
 		}
-		p := postgres.Price{
+		p := checks.Price{
 			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100),
 			Network: clean(r.Network, 100), Asset: clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
 			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
@@ -410,7 +411,7 @@ func clean(s string, n int) string {
 }
 
 // logVisit logs one line for each check.
-func (c *Crawler) logVisit(ctx context.Context, s postgres.DueService, v postgres.Visit) {
+func (c *Crawler) logVisit(ctx context.Context, s postgres.DueService, v checks.Visit) {
 	attrs := []slog.Attr{
 		slog.String("service", s.Slug), slog.Bool("counted", v.Check.Counted), slog.Bool("up", v.Check.IsUp),
 		slog.Int("paid", v.Check.EndpointsFound), slog.Int("asked", len(v.Endpoints)),

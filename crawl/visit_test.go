@@ -14,6 +14,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
 )
 
@@ -72,11 +73,11 @@ func TestSetStatus(t *testing.T) {
 		if test.ms > 0 {
 			ms = &test.ms
 		}
-		got := postgres.Check{ResponseTimeMS: ms}
+		got := checks.Check{ResponseTimeMS: ms}
 		answers := []answer{{result: probe.Result{Class: probe.ClassAuth}},
 			{result: probe.Result{Class: probe.ClassGone}}}
 		setStatus(&got, test.before, verdicts, !test.none, answers)
-		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up,
+		want := checks.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up,
 			ConsecutiveFailures: test.failures}
 		if test.none {
 			want.UncountedReason = new(probe.ClassAuth)
@@ -100,29 +101,29 @@ func TestSetMeasurements(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		answers []answer
-		want    postgres.Check
+		want    checks.Check
 	}{
-		{"nothing asked", nil, postgres.Check{}},
+		{"nothing asked", nil, checks.Check{}},
 		{"one paid", []answer{measured(probe.Paid, 402, 80, "asks")},
-			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
+			checks.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
 		{"first paid answer's status",
 			[]answer{measured(probe.Failed, 500, 10, "boom"), measured(probe.Paid, 402, 30, ""),
 				measured(probe.Paid, 412, 20, "")},
-			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2,
+			checks.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2,
 				ErrorMessage: new("boom")}},
 		{"else the first one's", []answer{measured(probe.Failed, 0, 0, "refused"),
 			measured(probe.Failed, 404, 7, "gone"),
 			measured(probe.Open, 200, 9, "open")},
-			postgres.Check{StatusCode: new(404), ResponseTimeMS: new(8), ErrorMessage: new("refused")}},
+			checks.Check{StatusCode: new(404), ResponseTimeMS: new(8), ErrorMessage: new("refused")}},
 		{"an even number of times", []answer{measured(probe.Paid, 402, 1, ""), measured(probe.Paid, 402, 100, ""),
 			measured(probe.Paid, 402, 10, ""), measured(probe.Paid, 402, 20, "")},
-			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(15), EndpointsFound: 4}},
+			checks.Check{StatusCode: new(402), ResponseTimeMS: new(15), EndpointsFound: 4}},
 		{"none answered", []answer{measured(probe.Failed, 0, 0, "no such host")},
-			postgres.Check{ErrorMessage: new("no such host")}},
+			checks.Check{ErrorMessage: new("no such host")}},
 		{"a reason that is not valid text", []answer{measured(probe.Failed, 500, 1, "a\x00b\xff")},
-			postgres.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
+			checks.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
 	} {
-		var got postgres.Check
+		var got checks.Check
 		setMeasurements(&got, test.answers)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
@@ -190,18 +191,18 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%+v (-want +got):\n%s", test.in, diff)
 		}
 	}
-	declared := func(last *postgres.Envelope) *x402.Discovery {
+	declared := func(last *checks.Envelope) *x402.Discovery {
 		e := &postgres.Endpoint{Path: "/x", Fingerprint: new("f")}
 		return newTarget("https://a.test", e,
-			func() map[uuid.UUID]*postgres.Envelope { return map[uuid.UUID]*postgres.Envelope{e.ID: last} }).Discovery()
+			func() map[uuid.UUID]*checks.Envelope { return map[uuid.UUID]*checks.Envelope{e.ID: last} }).Discovery()
 	}
-	last := &postgres.Envelope{StatusCode: 402,
+	last := &checks.Envelope{StatusCode: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http",` +
 			`"method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
 	if d := declared(last); d == nil || d.Method != "POST" {
 		t.Errorf("discovery of the last envelope is %+v, want POST", d)
 	}
-	for _, last := range []*postgres.Envelope{nil, {StatusCode: 402, Body: []byte("\x00")}} {
+	for _, last := range []*checks.Envelope{nil, {StatusCode: 402, Body: []byte("\x00")}} {
 		if d := declared(last); d != nil {
 			t.Errorf("answer without a declaration declares %+v", d)
 		}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -83,7 +82,7 @@ func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
 	if err := d.prepare(); err != nil {
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
-	lock, err := disk.Lock(filepath.Join(d.root, lockName))
+	lock, err := lockDisk(filepath.Join(d.root, lockName))
 	if err != nil {
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
@@ -317,7 +316,7 @@ func (b *Build) Abort() {
 		b.file.Close()
 	}
 	b.discard()
-	disk.Unlock(b.lock)
+	unlock(b.lock)
 }
 
 // discard removes files that no checkpoint names, so that builds that fail on a full disk do not fill it further. The

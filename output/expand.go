@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -65,7 +64,7 @@ func (b *Build) openPreviousTree() *archive.Dir {
 
 // expansion writes one tree.
 type expansion struct {
-	disk            disk.Disk
+	disk            disk
 	to              string
 	before          *archive.Dir
 	packed          bool // write a gzip body beside each file that the zip stores compressed

@@ -28,7 +28,6 @@ import (
 	"strings"
 
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -40,8 +39,6 @@ const (
 )
 
 var (
-	// ErrBusy marks an attempt to publish while another publisher holds the lock.
-	ErrBusy = disk.ErrBusy
 	// ErrEmpty marks a publication that has no snapshot yet.
 	ErrEmpty = errors.New("nothing published yet: run tollbook build")
 
@@ -52,7 +49,7 @@ var (
 // files never change, except for two names that are moved by rename.
 type Folder struct {
 	root      string
-	disk      disk.Disk
+	disk      disk
 	retention Retention
 	erasures  Erasures
 }

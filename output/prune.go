@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 )
 
 // Retention says which snapshots stay beside the current and the previous one.
@@ -110,11 +109,11 @@ func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pru
 	if err := d.prepare(); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	lock, err := disk.Lock(filepath.Join(d.root, lockName))
+	lock, err := lockDisk(filepath.Join(d.root, lockName))
 	if err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	defer disk.Unlock(lock)
+	defer unlock(lock)
 	if err := d.prune(now, packsBefore, needed, &p); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 	"tollbook/output/objects"
 )
 
@@ -46,11 +45,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 	if err := d.prepare(); err != nil {
 		return c, false, err
 	}
-	lock, err := disk.Lock(filepath.Join(d.root, lockName))
+	lock, err := lockDisk(filepath.Join(d.root, lockName))
 	if err != nil {
 		return c, false, err
 	}
-	defer disk.Unlock(lock)
+	defer unlock(lock)
 	if err := d.sweep(); err != nil {
 		return c, false, err
 	}

@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"tollbook/render/colour"
-	"tollbook/render/results"
+	"tollbook/render/lists"
 )
 
 // Asset is a file of a snapshot that no route of the API contains: a page, an icon, a script.
@@ -31,10 +30,10 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
-	if css, err = colour.Set(css, p.site.Colours); err != nil {
+	if css, err = colourSet(css, p.site.Colours); err != nil {
 		return nil, err
 	}
-	p.light, p.dark = colour.Schemes(css)
+	p.light, p.dark = colourSchemes(css)
 	fonts, err := p.readFonts()
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
 		if name == kindSearch {
-			if data, err = results.PageScript(data); err != nil {
+			if data, err = lists.PageScript(data); err != nil {
 				return nil, err
 			}
 		}
@@ -72,7 +71,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read script: %w", err)
 	}
-	if local, err = results.LocalScript(local); err != nil {
+	if local, err = lists.LocalScript(local); err != nil {
 		return nil, err
 	}
 	p.scripts[localScript] = hashedKey(localScript, ".js", local)

@@ -1,8 +1,7 @@
 package render
 
 import (
-	"tollbook/render/badge"
-	"tollbook/render/markdown"
+	"tollbook/render/card"
 	"tollbook/site/encode"
 )
 
@@ -12,20 +11,20 @@ func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + 
 // ServiceFiles returns the files beside a service's page: its Markdown page, its badge as an image and as JSON, and its
 // feeds.
 func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
-	b := badge.New(&l.Detail)
+	b := card.NewBadge(&l.Detail)
 	data, err := encode.Line(b)
 	if err != nil {
 		return nil, err
 	}
 	feeds, err := e.ServiceFeeds(l)
-	return append([]Asset{e.ServiceMarkdown(l), {badgeKey(l.Detail.Slug, ".svg"), badge.SVG(b)},
+	return append([]Asset{e.ServiceMarkdown(l), {badgeKey(l.Detail.Slug, ".svg"), card.BadgeSVG(b)},
 		{badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
 // ServiceKeys returns the keys of all rendered files of a service: its page and what ServiceFiles returns.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
-	return []string{page, markdown.Key(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"),
+	return []string{page, markdownKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"),
 		serviceFeedKey(slug, ".xml"),
 		serviceFeedKey(slug, ".json")}
 }

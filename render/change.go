@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"tollbook/render/amount"
-	"tollbook/render/difference"
 	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -45,7 +43,7 @@ var changeLabels = map[string]string{
 
 // change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because
 // something changed.
-func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
+func (e *ServiceRenderer) change(r *site.ChangeRecord, u money.Units) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
@@ -61,7 +59,7 @@ func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 		c.Lines = e.schemaLines(r.Summary)
 		c.More = omittedFrom(r.Summary)
 	default:
-		for _, l := range difference.Lines(r) {
+		for _, l := range differenceLines(r) {
 			c.Lines = append(c.Lines, changeLine{What: l.What, Old: l.Old, New: l.New})
 		}
 	}
@@ -85,7 +83,7 @@ func (c change) short(limit int) change {
 	return c
 }
 
-func (e *ServiceRenderer) priceLines(summary json.RawMessage, u amount.Units) []changeLine {
+func (e *ServiceRenderer) priceLines(summary json.RawMessage, u money.Units) []changeLine {
 	var s site.PriceSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -93,7 +91,7 @@ func (e *ServiceRenderer) priceLines(summary json.RawMessage, u amount.Units) []
 	var lines []changeLine
 	for _, p := range s.PriceChanges {
 		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network),
-			Trend: amount.Trend(p.OldPrice, p.NewPrice)}
+			Trend: money.Trend(p.OldPrice, p.NewPrice)}
 		l.Old, l.OldTitle = u.Price(p.Network, p.AssetName, p.OldPrice)
 		l.New, l.NewTitle = u.Price(p.Network, p.AssetName, p.NewPrice)
 		lines = append(lines, l)

@@ -3,7 +3,6 @@ package render
 import (
 	"strings"
 
-	"tollbook/render/markdown"
 	"tollbook/site"
 )
 
@@ -34,8 +33,8 @@ func (e *Renderer) DataPage() ([]byte, error) {
 func (e *Renderer) dataMarkdown() Asset {
 	key := bareKey(dataRoute, "")
 	b := e.startMarkdown("Data", key)
-	markdown.WriteDataset(b, e.dataset(), e.address)
-	return Asset{markdown.Key(key), b.Bytes()}
+	writeDataset(b, e.dataset(), e.address)
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 // maxAnswerRows limits the rows of an answer; the JSON has all of them.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tollbook/render/chart"
-	"tollbook/render/facilitator"
 	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -125,7 +124,7 @@ type facilitatorBody struct {
 	Accounts     []facilitatorSettler
 	MoreAccounts int
 	MoreServices int
-	Announced    facilitator.Supported
+	Announced    money.Supported
 }
 
 type facilitatorChain struct {
@@ -161,7 +160,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		body.Marked = body.Marked || s.Kind != site.SettlerAccount
 	}
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
-	body.Announced = facilitator.NewSupported(f.Supported, e.facilitatorNetwork)
+	body.Announced = money.NewSupported(f.Supported, e.facilitatorNetwork)
 	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),

@@ -6,9 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tollbook/render/amount"
-	"tollbook/render/difference"
-	"tollbook/render/feed"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -29,7 +27,7 @@ const feedLines = 25
 // alone. Text that a service wrote is in quotation marks.
 func (e *Renderer) Feeds() ([]Asset, error) {
 	s := e.pages.site
-	f := feed.Feed{
+	f := feedDocument{
 		Title: s.Title + ": changes",
 		About: "Changed prices, recipients and payment options of the services in this directory.",
 		Page:  s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(),
@@ -41,9 +39,9 @@ func (e *Renderer) Feeds() ([]Asset, error) {
 }
 
 // unitsOf returns the decimals of the assets of a service.
-func (e *Renderer) unitsOf(slug string) amount.Units {
+func (e *Renderer) unitsOf(slug string) money.Units {
 	if l := e.service(slug); l != nil && l.ListingDetail != nil {
-		return amount.UnitsOf(&l.Detail)
+		return money.UnitsOf(&l.Detail)
 	}
 	return nil
 }
@@ -53,7 +51,7 @@ func (e *Renderer) unitsOf(slug string) amount.Units {
 func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
-	f := feed.Feed{
+	f := feedDocument{
 		Title: quote(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes",
 		About: "Changed prices, recipients and payment options of one service.",
 		Page:  e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug),
@@ -68,7 +66,7 @@ func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 func serviceFeedKey(slug, ext string) string { return "services/" + slug + "/changes" + ext }
 
 // encodeFeed returns a feed as Atom and as a JSON Feed, whose keys are atom and jsonKey.
-func (e *ServiceRenderer) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset, error) {
+func (e *ServiceRenderer) encodeFeed(f feedDocument, atom, jsonKey string) ([]Asset, error) {
 	s := e.pages.site
 	f.Author, f.Home, f.Atom, f.JSON = s.Title, s.BaseURL+"/", e.address(atom), e.address(jsonKey)
 	f.About += " Text in “quotation marks” was written by the services."
@@ -83,14 +81,14 @@ func (e *ServiceRenderer) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset
 	return []Asset{{atom, atomData}, {jsonKey, jsonData}}, err
 }
 
-func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
+func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feedEntry {
 	name := display.Line(r.Name, display.MaxName)
 	if name == "" {
 		name = r.Slug
 	}
 	base := e.pages.site.BaseURL
-	return feed.Entry{
-		ID: changeID(r), Title: quote(name) + ": " + difference.Title(r, c.Label), Time: r.ObservedAt.String(),
+	return feedEntry{
+		ID: changeID(r), Title: quote(name) + ": " + differenceTitle(r, c.Label), Time: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug),
 		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
 		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"tollbook/render/markdown"
 	"tollbook/render/money"
 	"tollbook/site"
 )
@@ -43,6 +42,6 @@ func (e *Renderer) flowMarkdown() Asset {
 	key := bareKey(flowRoute, "")
 	b := e.startMarkdown("Payment flow", key)
 	f := money.NewFlow(&e.snapshot.Flow, e.flowKey)
-	markdown.WriteFlow(b, &f, e.address(bareKey("flow", "")))
-	return Asset{markdown.Key(key), b.Bytes()}
+	writeFlow(b, &f, e.address(bareKey("flow", "")))
+	return Asset{markdownKey(key), b.Bytes()}
 }

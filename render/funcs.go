@@ -6,9 +6,8 @@ import (
 	"strings"
 
 	"tollbook/render/chart"
-	"tollbook/render/form"
+	"tollbook/render/lists"
 	"tollbook/render/openapi"
-	"tollbook/render/status"
 	"tollbook/site/display"
 )
 
@@ -61,8 +60,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"link":        display.Link,
 		"name":        display.Name,
 		"reason":      display.Reason,
-		"lasted":      status.Duration,
-		"because":     status.Because,
+		"lasted":      statusDuration,
+		"because":     because,
 		"advice":      display.Advice,
 		"adviceLevel": display.AdviceLevel,
 		"short":       display.Short,
@@ -81,8 +80,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"source":      func(name string) string { return p.href(sourceKey(name)) },
 
-		"recheckForm": func(slug, at string) (template.HTML, error) { return form.Recheck(p.prefix, slug, at) },
-		"suggestForm": func(text string) (template.HTML, error) { return form.Suggestion(p.prefix, text) },
+		"recheckForm": func(slug, at string) (template.HTML, error) { return lists.Recheck(p.prefix, slug, at) },
+		"suggestForm": func(text string) (template.HTML, error) { return lists.Suggestion(p.prefix, text) },
 
 		"add":  func(a, b int) int { return a + b },
 		"dict": dict,

@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"tollbook/render/chart"
-	"tollbook/render/linkeddata"
+	"tollbook/render/lists"
 	"tollbook/render/money"
-	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/listing"
@@ -234,7 +233,7 @@ func (e *Renderer) NetworksPage() ([]byte, error) {
 func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
 	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title,
-		HasMarkdown: true, About: linkeddata.List(1, len(body.Rows), e.groupEntries(body.Rows)),
+		HasMarkdown: true, About: linkedList(1, len(body.Rows), e.groupEntries(body.Rows)),
 		Description: body.Intro,
 		Body:        body})
 }
@@ -257,7 +256,7 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Caption, l.Heads = "Services, lowest price first", results.NewHeads(results.Uptime24h, "price", e.groupHref(g))
+	l.Caption, l.Heads = "Services, lowest price first", lists.NewHeads(lists.Uptime24h, "price", e.groupHref(g))
 	filters, err := g.filters()
 	if err != nil {
 		return nil, err
@@ -286,7 +285,7 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	return e.render(page{
 		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: breadcrumb{b.UpTitle, b.Up},
 		HasMarkdown: n == 1,
-		About:       linkeddata.List(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
+		About:       linkedList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
 		Title:       display.Line(title, display.MaxTitle),
 		Description: about + ": " + display.Line(title, display.MaxName) +
 			", with status, price, uptime and response time.", Body: b,

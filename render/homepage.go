@@ -1,7 +1,6 @@
 package render
 
 import (
-	"tollbook/render/home"
 	"tollbook/render/money"
 	"tollbook/site"
 )
@@ -17,15 +16,15 @@ func (e *Renderer) Home() ([]byte, error) {
 }
 
 // homePage returns what the start page shows.
-func (e *Renderer) homePage() *home.Page {
-	groups := func(rows []groupRow) []home.Group {
-		list := make([]home.Group, len(rows))
+func (e *Renderer) homePage() *homePage {
+	groups := func(rows []groupRow) []homeGroup {
+		list := make([]homeGroup, len(rows))
 		for i, r := range rows {
-			list[i] = home.Group{Name: r.Name, Key: r.Key, Services: r.Services}
+			list[i] = homeGroup{Name: r.Name, Key: r.Key, Services: r.Services}
 		}
 		return list
 	}
-	return home.New(e.snapshot, e.calendar, home.Words{
+	return newHome(e.snapshot, e.calendar, homeWords{
 		Categories: groups(bySize(e.categories)), Networks: groups(bySize(e.networks)),
 		Network: e.network,
 		Code:    func(abbreviation string) money.Chip { return e.chips([]string{abbreviation})[0] },
@@ -34,11 +33,11 @@ func (e *Renderer) homePage() *home.Page {
 }
 
 // homeEvent words a record by its first line.
-func (e *Renderer) homeEvent(r *site.ChangeRecord) home.Event {
+func (e *Renderer) homeEvent(r *site.ChangeRecord) homeEvent {
 	c := e.change(r, e.unitsOf(r.Slug))
-	event := home.Event{Kind: c.Kind, Label: c.Label, Slug: c.Slug, Name: c.Name, At: c.ObservedAt}
+	event := homeEvent{Kind: c.Kind, Label: c.Label, Slug: c.Slug, Name: c.Name, At: c.ObservedAt}
 	if len(c.Lines) > 0 {
-		event.Line = home.Line(c.Lines[0])
+		event.homeLine = homeLine(c.Lines[0])
 	}
 	return event
 }

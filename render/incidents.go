@@ -1,7 +1,6 @@
 package render
 
 import (
-	"tollbook/render/status"
 	"tollbook/site"
 )
 
@@ -14,7 +13,7 @@ const (
 // Incidents returns the newest incidents as Atom, as a JSON Feed and as a calendar.
 func (e *Renderer) Incidents() ([]Asset, error) {
 	page, data := e.address(bareKey(statusRoute, "")), e.address(bareKey("incidents", ""))
-	f := status.Feed(e.snapshot, e.pages.site.Title, page, data, func(slug string) string {
+	f := statusFeed(e.snapshot, e.pages.site.Title, page, data, func(slug string) string {
 		return e.address(serviceKey(slug))
 	})
 	calendar := f.Calendar

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"tollbook/render/markdown"
 	"tollbook/site"
 )
 
@@ -136,7 +135,7 @@ func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	}
 	p.Picture, p.LinkedData = cards.picture(&p), e.linkedData(&p)
 	if p.HasMarkdown {
-		p.Markdown = markdown.Key(p.Key)
+		p.Markdown = markdownKey(p.Key)
 	}
 	b := pageBuffers.Get().(*bytes.Buffer)
 	defer pageBuffers.Put(b)

@@ -5,12 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/render/linkeddata"
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
-type entity = linkeddata.Entity
+type entity = linkedEntity
 
 // linkedData returns the data of a page: what it is about, and its breadcrumbs.
 func (e *ServiceRenderer) linkedData(p *page) any {
@@ -50,13 +49,13 @@ func (e *ServiceRenderer) id(fragment string) string { return e.address(homeKey)
 
 // aboutHome returns the directory as a site with a search, and as a data set with downloads.
 func (e *Renderer) aboutHome() []entity {
-	d := linkeddata.Directory{
+	d := linkedDirectory{
 		Title: e.pages.site.Title, Description: e.pages.site.Description, Contact: e.pages.site.Contact,
 		Home: e.address(homeKey), ID: e.id(dataID), SiteID: e.id(siteID),
 		Search: e.address(bareKey(searchRoute, "")), Methodology: e.address(bareKey(methodologyRoute, "")),
 		Modified: e.snapshot.Now.String(),
 	}
-	for _, f := range []linkeddata.Download{
+	for _, f := range []linkedDownload{
 		{Name: "Services", URL: bareKey("services", "")}, {Name: "Changes", URL: bareKey("changes", "")},
 		{Name: "Facilitators", URL: bareKey("facilitators", "")},
 		{Name: "OpenAPI description of the API", URL: openAPIKey, Type: "application/vnd.oai.openapi+json"},
@@ -69,7 +68,7 @@ func (e *Renderer) aboutHome() []entity {
 
 // aboutService returns a service as an API with its price.
 func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
-	return linkeddata.Service(d, describe(d), e.address(serviceKey(d.Slug)), e.id(dataID),
+	return linkedService(d, describe(d), e.address(serviceKey(d.Slug)), e.id(dataID),
 		e.address(bareKey("service", d.Slug)))
 }
 
@@ -103,7 +102,7 @@ func (e *Renderer) aboutFacilitators() []entity {
 		list[i] = entity{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID),
 			"url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
-	return linkeddata.List(1, len(list), list)
+	return linkedList(1, len(list), list)
 }
 
 // SecurityFile says how to report a vulnerability (RFC 9116).

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tollbook/render/markdown"
 	"tollbook/site/display"
 	"tollbook/site/routes"
 )
@@ -39,15 +38,15 @@ func (e *Renderer) LLMs() []byte {
 	for _, g := range e.pages.guides {
 		e.llmsLink(&b, g.Title, g.Key, g.Description)
 	}
-	e.llmsLink(&b, "Markdown", markdown.Key(homeKey),
+	e.llmsLink(&b, "Markdown", markdownKey(homeKey),
 		"all pages as Markdown; each page links to its own with `<link rel=\"alternate\" type=\"text/markdown\">`")
-	e.llmsLink(&b, "Changes", markdown.Key(bareKey(changesRoute, "")),
+	e.llmsLink(&b, "Changes", markdownKey(bareKey(changesRoute, "")),
 		"the latest price, recipient and payment option changes; a service's page as Markdown is "+
 			"/services/{slug}/page.md")
 	b.WriteString("\n## Endpoints\n\n")
 	for i := range routes.All {
 		if r := &routes.All[i]; r.Ext == ".json" {
-			fmt.Fprintf(&b, "- `GET %s%s`: %s%s\n", s.BaseURL, r.Pattern, r.About, markdown.Parameters(r.Params))
+			fmt.Fprintf(&b, "- `GET %s%s`: %s%s\n", s.BaseURL, r.Pattern, r.About, markdownParameters(r.Params))
 		}
 	}
 	for _, c := range routes.Calls {
@@ -64,7 +63,7 @@ func (e *Renderer) LLMs() []byte {
 			"The header X-Snapshot names the snapshot of a response; SHA256SUMS has the SHA-256 of each of its "+
 			"files.\n",
 		display.Markdown(s.Title, display.MaxTitle), s.BaseURL+"/")
-	markdown.WriteServices(&b, e.snapshot.Services, e.address(bareKey("services", "")), func(slug string) string {
+	writeServices(&b, e.snapshot.Services, e.address(bareKey("services", "")), func(slug string) string {
 		return e.address(bareKey("service", slug))
 	})
 	return []byte(b.String())

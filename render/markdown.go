@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"tollbook/render/markdown"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -36,22 +35,22 @@ func (e *ServiceRenderer) startMarkdownAt(title, page string, now site.Time) *by
 // ServiceMarkdown returns services/<slug>/page.md.
 func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	d := &l.Detail
-	b := e.startMarkdownAt(markdown.Quote(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newestFact(d))
+	b := e.startMarkdownAt(markdownQuote(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newestFact(d))
 	if d.Description != "" {
-		fmt.Fprintf(b, "\n> %s\n", markdown.Quote(d.Description, display.MaxDescription))
+		fmt.Fprintf(b, "\n> %s\n", markdownQuote(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
 		"\n- May I pay it? %s\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n"+
 			"- Price from: %s\n- Uptime: %s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n"+
 			"- Response time, 24 hours: %s\n- Conformance: %s\n- Checks: %d of %d pass\n",
-		markdown.Reasons(&d.Assessment.Advice),
-		markdown.OrUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
-		markdown.OrUnknown(markdown.ISO(d.LastCheckedAt)), markdown.Quote(d.BaseURL, display.MaxLine),
-		markdown.Quote(d.Category, display.MaxCode), markdown.OrUnknown(display.DollarsOrNull(d.MinPriceUSD)),
-		markdown.OrUnknown(display.Percent(d.Uptime.H24)), markdown.OrUnknown(display.Percent(d.Uptime.D7)),
-		markdown.OrUnknown(display.Percent(d.Uptime.D30)), markdown.OrUnknown(display.Percent(d.Uptime.D90)),
-		markdown.OrUnknown(display.Millis(d.AvgResponseTimeMS)),
-		markdown.OrUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
+		markdownReasons(&d.Assessment.Advice),
+		orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
+		orUnknown(markdownTime(d.LastCheckedAt)), markdownQuote(d.BaseURL, display.MaxLine),
+		markdownQuote(d.Category, display.MaxCode), orUnknown(display.DollarsOrNull(d.MinPriceUSD)),
+		orUnknown(display.Percent(d.Uptime.H24)), orUnknown(display.Percent(d.Uptime.D7)),
+		orUnknown(display.Percent(d.Uptime.D30)), orUnknown(display.Percent(d.Uptime.D90)),
+		orUnknown(display.Millis(d.AvgResponseTimeMS)),
+		orUnknown(display.Markdown(d.Assessment.Compliance.GradeReason, display.MaxLine)),
 		l.gradeEvidence.Passed, l.gradeEvidence.Total)
 	fmt.Fprintf(b, "- JSON: %s\n- Evidence: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
@@ -64,8 +63,8 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 		}
 	}
 	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as: %s\n", display.Markdown(d.Provenance.Attribution, display.MaxLine),
-		markdown.Quote(d.Provenance.CiteAs, display.MaxLine))
-	return Asset{markdown.Key(serviceKey(d.Slug)), b.Bytes()}
+		markdownQuote(d.Provenance.CiteAs, display.MaxLine))
+	return Asset{markdownKey(serviceKey(d.Slug)), b.Bytes()}
 }
 
 func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
@@ -77,13 +76,13 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 	b.WriteString("| Endpoint | Price | Network | Asset | Scheme | Recipient |\n|---|---|---|---|---|---|\n")
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
-		endpoint := markdown.Quote(p.Method+" "+p.Path, display.MaxLine)
+		endpoint := markdownQuote(p.Method+" "+p.Path, display.MaxLine)
 		if len(p.Pricing) == 0 {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}
 		for _, entry := range p.Pricing {
 			way := e.payment(entry, p.VariableAmount)
-			amount := markdown.OrUnknown(display.Markdown(way.Amount, display.MaxLine))
+			amount := orUnknown(display.Markdown(way.Amount, display.MaxLine))
 			if way.Maximum {
 				amount = "up to " + amount
 			}
@@ -96,7 +95,7 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
 				display.Markdown(way.Network, display.MaxLine),
 				display.Markdown(display.Asset(entry.AssetName), display.MaxCode),
-				schemeOf(entry), markdown.Quote(entry.PayTo, display.MaxLine))
+				schemeOf(entry), markdownQuote(entry.PayTo, display.MaxLine))
 		}
 	}
 	if more := len(d.Endpoints) - markdownEndpoints; more > 0 {
@@ -106,7 +105,7 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 
 // schemeOf returns the scheme of a price, with its protocol if that is not x402.
 func schemeOf(p site.PricingEntry) string {
-	scheme := markdown.Quote(p.Scheme, display.MaxCode)
+	scheme := markdownQuote(p.Scheme, display.MaxCode)
 	if p.Protocol != "" && p.Protocol != "x402" {
 		scheme += " over " + display.Markdown(p.Protocol, display.MaxCode)
 	}
@@ -126,7 +125,7 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 		failed = true
 		fmt.Fprintf(b, "- %s", display.Markdown(c.Label, display.MaxLine))
 		if c.Reason != nil {
-			fmt.Fprintf(b, ": %s", markdown.Quote(*c.Reason, display.MaxLine))
+			fmt.Fprintf(b, ": %s", markdownQuote(*c.Reason, display.MaxLine))
 		}
 		if c.Mend != nil {
 			fmt.Fprintf(b, " %s", display.Markdown(*c.Mend, display.MaxLine))
@@ -137,7 +136,7 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 		b.WriteString("\n## Risk\n\n")
 		for _, f := range flags {
 			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(f.Title, display.MaxName),
-				display.Markdown(f.Level, display.MaxCode), markdown.Quote(f.Evidence, display.MaxLine))
+				display.Markdown(f.Level, display.MaxCode), markdownQuote(f.Evidence, display.MaxLine))
 		}
 	}
 }
@@ -146,7 +145,7 @@ func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
-		lines = append(lines, markdown.Escape(line)) // text quotes what services wrote
+		lines = append(lines, escapeMarkdown(line)) // text quotes what services wrote
 	}
 	b.WriteString(strings.Join(lines, "; ") + "\n")
 }
@@ -170,10 +169,10 @@ func (e *Renderer) MarkdownPages() ([]Asset, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, Asset{markdown.Key(bareKey(g.route, "")), source})
+		files = append(files, Asset{markdownKey(bareKey(g.route, "")), source})
 	}
 	for _, t := range e.pages.site.OperatorPages {
-		files = append(files, Asset{markdown.Key(operatorPageKey(t.Name)), t.Source})
+		files = append(files, Asset{markdownKey(operatorPageKey(t.Name)), t.Source})
 	}
 	return files, nil
 }
@@ -191,7 +190,7 @@ func (e *Renderer) listMarkdown() Asset {
 	for _, item := range items[:min(PageRows, len(items))] {
 		e.writeServiceLine(b, item)
 	}
-	return Asset{markdown.Key(listKey(1)), b.Bytes()}
+	return Asset{markdownKey(listKey(1)), b.Bytes()}
 }
 
 func (e *Renderer) changesMarkdown() Asset {
@@ -200,11 +199,11 @@ func (e *Renderer) changesMarkdown() Asset {
 		display.Plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
 	for _, r := range e.snapshot.Changes.Feed {
 		u := e.unitsOf(r.Slug)
-		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(markdown.Key(serviceKey(r.Slug))),
-			markdown.Quote(r.Name, display.MaxName))
+		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(markdownKey(serviceKey(r.Slug))),
+			markdownQuote(r.Name, display.MaxName))
 		e.writeMarkdownChange(b, e.change(r, u).short(serviceChangeLines))
 	}
-	return Asset{markdown.Key(bareKey(changesRoute, "")), b.Bytes()}
+	return Asset{markdownKey(bareKey(changesRoute, "")), b.Bytes()}
 }
 
 func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
@@ -216,8 +215,8 @@ func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
 			mark = ", a test network"
 		}
 		fmt.Fprintf(b, "| [%s](%s)%s | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
-			e.address(r.Key), mark, r.Services, r.Online, markdown.OrUnknown(r.Range()),
-			markdown.OrUnknown(display.Percent(r.Uptime)))
+			e.address(r.Key), mark, r.Services, r.Online, orUnknown(r.Range()),
+			orUnknown(display.Percent(r.Uptime)))
 	}
-	return Asset{markdown.Key(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }

@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"fmt"
 
-	"tollbook/render/markdown"
 	"tollbook/site"
 	"tollbook/site/display"
 )
 
 // writeServiceLine writes a service in a list.
 func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	markdown.WriteService(b, item, e.serviceMarkdownAddress(item.Slug))
+	writeService(b, item, e.serviceMarkdownAddress(item.Slug))
 }
 
 // homeMarkdown returns the figures of the directory, what changed in a day, picks and links to its pages.
@@ -27,12 +26,12 @@ func (e *Renderer) homeMarkdown() Asset {
 			"- Uptime: %s over 24 hours, %s over 7 days\n- JSON: %s\n",
 		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints,
 		st.TotalNetworks, display.Plural(int64(st.TotalTestnets), "test network", "test networks"),
-		markdown.OrUnknown(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
-		markdown.OrUnknown(display.DollarsOrNull(st.Pricing.MinPriceUSD)),
-		markdown.OrUnknown(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
-		markdown.OrUnknown(display.Percent(st.AvgUptime24h)), markdown.OrUnknown(display.Percent(st.AvgUptime7d)),
+		orUnknown(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
+		orUnknown(display.DollarsOrNull(st.Pricing.MinPriceUSD)),
+		orUnknown(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
+		orUnknown(display.Percent(st.AvgUptime24h)), orUnknown(display.Percent(st.AvgUptime7d)),
 		e.address(bareKey("stats", "")))
-	markdown.WriteHome(b, e.homePage(), e.serviceMarkdownAddress)
+	writeHome(b, e.homePage(), e.serviceMarkdownAddress)
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")},
@@ -41,26 +40,26 @@ func (e *Renderer) homeMarkdown() Asset {
 		{"Which facilitator settles what where", bareKey(matrixRoute, "")}, {"Payment flow", bareKey(flowRoute, "")},
 		{"Coverage and gaps", bareKey(coverageRoute, "")}, {"API reference", bareKey(referenceRoute, "")},
 	} {
-		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(markdown.Key(l.page)))
+		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(markdownKey(l.page)))
 	}
 	for _, g := range e.pages.guides {
-		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(markdown.Key(g.Key)), g.Description)
+		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(markdownKey(g.Key)), g.Description)
 	}
-	return Asset{markdown.Key(homeKey), b.Bytes()}
+	return Asset{markdownKey(homeKey), b.Bytes()}
 }
 
 // groupMarkdown returns the first page of a category or a network, cheapest first.
 func (e *Renderer) groupMarkdown(g *Group) Asset {
-	b := e.startMarkdown(markdown.Quote(g.name, display.MaxName), g.Key(1))
+	b := e.startMarkdown(markdownQuote(g.name, display.MaxName), g.Key(1))
 	f := g.figures
 	fmt.Fprintf(b,
 		"\n%s, %d online, starting prices %s, average uptime %s over 24 hours. Lowest price first; as JSON: %s\n\n",
 		display.Plural(int64(f.Services), "service", "services"), f.Online,
-		markdown.OrUnknown(f.Range()), markdown.OrUnknown(display.Percent(f.Uptime)), e.address(g.JSON()))
+		orUnknown(f.Range()), orUnknown(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
 		e.writeServiceLine(b, item)
 	}
-	return Asset{markdown.Key(g.Key(1)), b.Bytes()}
+	return Asset{markdownKey(g.Key(1)), b.Bytes()}
 }
 
 // facilitatorsMarkdown lists facilitators by the volume of 30 days.
@@ -81,27 +80,27 @@ func (e *Renderer) facilitatorsMarkdown() Asset {
 	for _, f := range items {
 		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
 		if f.Verification != site.VerificationOnChain || e.isUnread(e.facilitators[f.FacilitatorID]) {
-			volume, count = markdown.OrUnknown(""), markdown.OrUnknown("")
+			volume, count = orUnknown(""), orUnknown("")
 		}
 		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n",
 			display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName),
-			e.address(markdown.Key(facilitatorKey(f.FacilitatorID))), volume, count,
-			markdown.OrUnknown(markdown.ISO(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
+			e.address(markdownKey(facilitatorKey(f.FacilitatorID))), volume, count,
+			orUnknown(markdownTime(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
 	}
-	return Asset{markdown.Key(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 func (e *Renderer) statusMarkdown() Asset {
 	key := bareKey(statusRoute, "")
 	b := e.startMarkdown("Status", key)
-	markdown.WriteStatus(b, &e.snapshot.Status, e.snapshot.Incidents, e.address(bareKey("status", "")),
+	writeStatus(b, &e.snapshot.Status, e.snapshot.Incidents, e.address(bareKey("status", "")),
 		e.serviceMarkdownAddress)
-	return Asset{markdown.Key(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 // serviceMarkdownAddress returns the address of a service's Markdown page.
 func (e *Renderer) serviceMarkdownAddress(slug string) string {
-	return e.address(markdown.Key(serviceKey(slug)))
+	return e.address(markdownKey(serviceKey(slug)))
 }
 
 func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
@@ -109,14 +108,14 @@ func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 	b := e.startMarkdown(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID),
 		display.MaxTitle), key)
 	measured := f.Verification == site.VerificationOnChain && !e.isUnread(f)
-	markdown.WriteFacilitator(b, f, measured, markdown.Links{JSON: e.address(bareKey("facilitator", f.FacilitatorID)),
+	writeFacilitator(b, f, measured, markdownLinks{JSON: e.address(bareKey("facilitator", f.FacilitatorID)),
 		Service: e.serviceMarkdownAddress, Network: func(caip2 string) string { return e.network(caip2).Label }})
-	return Asset{markdown.Key(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 func (e *Renderer) coverageMarkdown() Asset {
 	key := bareKey(coverageRoute, "")
 	b := e.startMarkdown("Coverage and gaps", key)
-	markdown.WriteCoverage(b, &e.snapshot.Coverage, e.address(bareKey("coverage", "")))
-	return Asset{markdown.Key(key), b.Bytes()}
+	writeCoverage(b, &e.snapshot.Coverage, e.address(bareKey("coverage", "")))
+	return Asset{markdownKey(key), b.Bytes()}
 }

@@ -1,15 +1,14 @@
 package render
 
 import (
-	"tollbook/render/facilitator"
-	"tollbook/render/markdown"
+	"tollbook/render/money"
 )
 
 const matrixRoute = "facilitator-matrix-page"
 
 // facilitatorNetwork returns a network in the form of package facilitator.
-func (e *ServiceRenderer) facilitatorNetwork(id string) facilitator.Network {
-	return facilitator.Network(e.network(id))
+func (e *ServiceRenderer) facilitatorNetwork(id string) money.FacilitatorNetwork {
+	return money.FacilitatorNetwork(e.network(id))
 }
 
 // MatrixPage returns facilitators/matrix.html: which facilitator settles what where.
@@ -20,7 +19,7 @@ func (e *Renderer) MatrixPage() ([]byte, error) {
 		Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: "Schemes, networks and tokens that x402 facilitators say they settle, with their uptime, and " +
 			"what they settled on chain.",
-		Body: facilitator.NewMatrix(&e.snapshot.Matrix, e.facilitatorNetwork, func(id string) string {
+		Body: money.NewMatrix(&e.snapshot.Matrix, e.facilitatorNetwork, func(id string) string {
 			if d := e.facilitators[id]; d != nil {
 				return d.Name
 			}
@@ -32,7 +31,7 @@ func (e *Renderer) MatrixPage() ([]byte, error) {
 func (e *Renderer) matrixMarkdown() Asset {
 	key := bareKey(matrixRoute, "")
 	b := e.startMarkdown("Which facilitator settles what where", key)
-	markdown.WriteMatrix(b, &e.snapshot.Matrix, facilitator.SortKinds(e.snapshot.Matrix.Kinds),
+	writeMatrix(b, &e.snapshot.Matrix, money.SortKinds(e.snapshot.Matrix.Kinds),
 		e.address(bareKey("facilitator-matrix", "")))
-	return Asset{markdown.Key(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tollbook/render/guide"
-	"tollbook/render/markdown"
 	"tollbook/templates"
 )
 
@@ -99,6 +98,6 @@ func (p *Pages) readOperatorPages() error {
 // hasOperatorPage returns whether a key is that of a page of the operator.
 func (p *Pages) hasOperatorPage(key string) bool {
 	return slices.ContainsFunc(p.site.OperatorPages, func(t OperatorPage) bool {
-		return operatorPageKey(t.Name) == key || markdown.Key(operatorPageKey(t.Name)) == key
+		return operatorPageKey(t.Name) == key || markdownKey(operatorPageKey(t.Name)) == key
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"tollbook/render/colour"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -47,7 +46,7 @@ type Pages struct {
 	footer        template.HTML
 
 	font        string // key of the typeface
-	light, dark colour.Scheme
+	light, dark colourScheme
 	icons       map[string]bool // keys of icons that exist
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"tollbook/render/card"
-	"tollbook/render/colour"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/templates"
@@ -39,7 +38,7 @@ func (p *Pages) palette() (card.Colours, error) {
 	if err != nil {
 		return card.Colours{}, fmt.Errorf("read stylesheet: %w", err)
 	}
-	ours, _ := colour.Schemes(css)
+	ours, _ := colourSchemes(css)
 	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
 	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"),
 		Accent: of("link"), Danger: of("down")}, nil
@@ -89,8 +88,8 @@ type cardSet struct {
 	files      []Asset
 }
 
-// picture returns the card of a page: the warning, or that of its category. It returns that of the directory for "", for
-// a category without services, and for a name that cannot be drawn.
+// picture returns the card of a page: the warning, or that of its category. It returns that of the directory for "",
+// for a category without services, and for a name that cannot be drawn.
 func (d *cardSet) picture(p *page) picture {
 	if p.IsWarning {
 		return d.warning

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 
-	"tollbook/render/markdown"
 	"tollbook/render/openapi"
 	"tollbook/site"
 	"tollbook/site/routes"
@@ -73,5 +72,5 @@ func (a *API) Markdown() (Asset, error) {
 	fmt.Fprintf(b, "\nAll routes of %s. For types and examples see %s\n", e.pages.site.BaseURL,
 		e.address(openAPIKey))
 	body.WriteMarkdown(b)
-	return Asset{markdown.Key(key), b.Bytes()}, nil
+	return Asset{markdownKey(key), b.Bytes()}, nil
 }

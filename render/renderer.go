@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"tollbook/render/lists"
 	"tollbook/render/money"
-	"tollbook/render/results"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -19,7 +19,7 @@ type Renderer struct {
 	*ServiceRenderer
 	snapshot     *site.Snapshot
 	facilitators map[string]*site.FacilitatorDetail // by id
-	search       *results.Settings
+	search       *lists.Settings
 
 	categories, networks []*Group
 	positions            map[string]position // positions of services in their categories, by slug

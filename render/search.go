@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"tollbook/render/results"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -18,7 +18,7 @@ const (
 
 // SearchPage returns search.html, the one page for all searches. Its script, or serve, fills in the results.
 func (e *Renderer) SearchPage() ([]byte, error) {
-	part, err := results.Part(e.search, e.listFacets())
+	part, err := lists.Part(e.search, e.listFacets())
 	if err != nil {
 		return nil, err
 	}
@@ -30,13 +30,13 @@ func (e *Renderer) SearchPage() ([]byte, error) {
 }
 
 // searchSettings returns what results need of the directory.
-func (e *Renderer) searchSettings() *results.Settings {
-	s := &results.Settings{
+func (e *Renderer) searchSettings() *lists.Settings {
+	s := &lists.Settings{
 		Search: e.searchURL(), Service: e.pages.href(serviceKey("_")),
-		Networks: map[string]results.Network{}, Categories: map[string]string{},
+		Networks: map[string]lists.Network{}, Categories: map[string]string{},
 	}
 	for _, g := range e.networks {
-		s.Networks[g.network.Abbreviation] = results.Network{Name: display.Name(g.name), Href: e.pages.href(g.Key(1))}
+		s.Networks[g.network.Abbreviation] = lists.Network{Name: display.Name(g.name), Href: e.pages.href(g.Key(1))}
 	}
 	for _, g := range e.categories {
 		s.Categories[g.name] = e.pages.href(g.Key(1))
@@ -56,36 +56,36 @@ func (e *Renderer) listHref(sort string) string {
 			return e.pages.href(orderedKey(order, 1))
 		}
 	}
-	return results.SearchURL(e.searchURL(), url.Values{"sort": {sort}})
+	return lists.SearchURL(e.searchURL(), url.Values{"sort": {sort}})
 }
 
 // listFilters returns the filters on the pages of all services in an order.
 func (e *Renderer) listFilters(order string) (template.HTML, error) {
-	f := results.NewFilters(e.searchURL(), url.Values{}, e.listFacets())
+	f := lists.NewFilters(e.searchURL(), url.Values{}, e.listFacets())
 	for _, o := range site.Orders {
-		f.Orders = append(f.Orders, results.Link{Label: orderLabels[o][0], Href: e.pages.href(orderedKey(o, 1)),
+		f.Orders = append(f.Orders, lists.Link{Label: orderLabels[o][0], Href: e.pages.href(orderedKey(o, 1)),
 			Current: o == order})
 	}
 	for _, sort := range []string{"speed", "volume"} {
-		f.Orders = append(f.Orders, results.Link{Label: results.OrderLabel(sort), Href: e.listHref(sort)})
+		f.Orders = append(f.Orders, lists.Link{Label: lists.OrderLabel(sort), Href: e.listHref(sort)})
 	}
 	return f.HTML()
 }
 
 // listFacets returns the facets of all services. They lead to the pages of groups.
-func (e *Renderer) listFacets() []results.Facet {
-	facet := func(filter string, groups []*Group, all string) results.Facet {
-		f := results.NewFacet(filter)
+func (e *Renderer) listFacets() []lists.Facet {
+	facet := func(filter string, groups []*Group, all string) lists.Facet {
+		f := lists.NewFacet(filter)
 		f.All.Href = e.pages.href(bareKey(all, ""))
 		for _, g := range bySize(groups) {
-			f.Choices = append(f.Choices, results.Choice{Count: g.Services,
-				Link: results.Link{Label: display.Name(g.Name), Href: e.pages.href(g.Key)}})
+			f.Choices = append(f.Choices, lists.Choice{Count: g.Services,
+				Link: lists.Link{Label: display.Name(g.Name), Href: e.pages.href(g.Key)}})
 		}
 		return f
 	}
-	return []results.Facet{facet("category", e.categories, categoriesRoute),
+	return []lists.Facet{facet("category", e.categories, categoriesRoute),
 		facet("network", e.networks, networksRoute),
-		results.StatusFacet(e.searchURL(), &e.snapshot.Status)}
+		lists.StatusFacet(e.searchURL(), &e.snapshot.Status)}
 }
 
 // groupFilters returns the filters on the pages of a group: the others of its services lead to searches in the group.
@@ -93,16 +93,16 @@ func (e *Renderer) groupFilters(g *Group) func() (template.HTML, error) {
 	return sync.OnceValues(func() (template.HTML, error) {
 		name, value := g.filter()
 		values := url.Values{name: {value}, "sort": {"price"}}
-		facets := results.NewFacets(e.search, values, results.Counts(g.services))
+		facets := lists.NewFacets(e.search, values, lists.Counts(g.services))
 		for i := range facets {
 			if facets[i].Name == name { // the group itself: its choice leads back to all services
 				facets[i].Choices = slices.DeleteFunc(facets[i].Choices,
-					func(c results.Choice) bool { return !c.Current })
+					func(c lists.Choice) bool { return !c.Current })
 				facets[i].Choices[0].Href = e.pages.href(listKey(1))
 			}
 		}
-		f := results.NewFilters(e.searchURL(), values, facets)
-		f.Orders = results.NewOrders(e.searchURL(), values)
+		f := lists.NewFilters(e.searchURL(), values, facets)
+		f.Orders = lists.NewOrders(e.searchURL(), values)
 		return f.HTML()
 	})
 }
@@ -117,6 +117,6 @@ func (e *Renderer) groupHref(g *Group) func(sort string) string {
 		if sort == headSorts[site.OrderUptime] {
 			return "" // the column shows 24 hours, the order of a search is of 30 days
 		}
-		return results.SearchURL(e.searchURL(), url.Values{name: {value}, "sort": {sort}})
+		return lists.SearchURL(e.searchURL(), url.Values{name: {value}, "sort": {sort}})
 	}
 }

@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"tollbook/render/amount"
 	"tollbook/render/chart"
-	"tollbook/render/command"
-	"tollbook/render/grade"
+	"tollbook/render/guide"
 	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
@@ -33,7 +31,7 @@ type service struct {
 	Chips         []money.Chip
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
-	GradeEvidence grade.Evidence
+	GradeEvidence gradeEvidence
 	Settled       settlements
 	Prices        chart.Prices
 	Grades        chart.Grades
@@ -73,7 +71,7 @@ type endpoint struct {
 	*site.Endpoint
 	From   string        // lowest price, "" if unknown
 	Prices template.HTML // rows of ways to pay, "" without any
-	Call   *command.Call // nil if no command can contain its URL
+	Call   *guide.Call   // nil if no command can contain its URL
 }
 
 // move is a change of the recipient of an endpoint.
@@ -87,14 +85,14 @@ type move struct {
 type ServiceText struct {
 	*site.Listing
 	changes       []change // the newest changes with all their lines
-	gradeEvidence grade.Evidence
+	gradeEvidence gradeEvidence
 }
 
 // DescribeService returns a service with its texts.
 func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
-	t := &ServiceText{Listing: l, gradeEvidence: grade.New(l, e.pages.href(bareKey("evidence", l.Detail.Slug)),
+	t := &ServiceText{Listing: l, gradeEvidence: newGrade(l, e.pages.href(bareKey("evidence", l.Detail.Slug)),
 		e.pages.href(bareKey(methodologyRoute, "")))}
-	u := amount.UnitsOf(&l.Detail)
+	u := money.UnitsOf(&l.Detail)
 	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
 	for i := range t.changes {
 		t.changes[i] = e.change(&l.Changes[i], u)
@@ -121,7 +119,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
 		Grades:     chart.NewGrades(l.Scores, e.calendar),
-		PriceRank:  amount.Rank(d.Assessment.Economics.CategoryPercentile),
+		PriceRank:  money.Rank(d.Assessment.Economics.CategoryPercentile),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		ScoresJSON: e.pages.href(seriesKey("scores", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
@@ -140,7 +138,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 	s.BadgeMarkdown = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	if len(d.Endpoints) > 0 {
-		if r, ok := command.NewRequest(d.BaseURL, &d.Endpoints[0]); ok {
+		if r, ok := guide.NewRequest(d.BaseURL, &d.Endpoints[0]); ok {
 			s.LintURL = r.URL
 		}
 	}
@@ -158,7 +156,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		if i < payExamples && i < len(l.Terms) {
 			terms = l.Terms[i]
 		}
-		row.Call = command.NewCall(strconv.Itoa(i), d.BaseURL, row.Endpoint, terms, isLost)
+		row.Call = guide.NewCall(strconv.Itoa(i), d.BaseURL, row.Endpoint, terms, isLost)
 		if row.Call != nil && row.Call.Network != "" {
 			row.Call.Network = e.network(row.Call.Network).Label
 		}
@@ -197,8 +195,8 @@ func newestFact(d *site.ServiceDetail) site.Time {
 	return d.CreatedAt
 }
 
-// describe returns a sentence about a service for search engines and previews: the advice against a payment, or else the
-// service's own description, or a general one.
+// describe returns a sentence about a service for search engines and previews: the advice against a payment, or else
+// the service's own description, or a general one.
 func describe(d *site.ServiceDetail) string {
 	if a := &d.Assessment.Advice; a.Level == site.AdviceDoNotPay {
 		return display.Line(display.AdviceLevel(a.Level)+": "+display.Reasons(a), display.MaxBlurb)
@@ -226,12 +224,12 @@ func (e *ServiceRenderer) payment(entry site.PricingEntry, variable bool) chart.
 		on = e.network(*entry.NetworkCAIP2)
 	}
 	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title,
-		Maximum: variable && entry.Scheme != "exact", Cost: amount.Settled(entry.Settled)}
+		Maximum: variable && entry.Scheme != "exact", Cost: money.Settled(entry.Settled)}
 	if entry.NetworkCAIP2 != nil {
 		p.PayToURL = e.accountURL(*entry.NetworkCAIP2, entry.PayTo)
 	}
-	if n, ok := amount.Parse(entry.Price); ok {
-		p.Exact = amount.Atomic(n)
+	if n, ok := money.ParseAmount(entry.Price); ok {
+		p.Exact = money.Atomic(n)
 	}
 	if entry.PriceUSD != nil {
 		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {

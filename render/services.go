@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"html/template"
 
-	"tollbook/render/linkeddata"
-	"tollbook/render/results"
-	"tollbook/render/status"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -23,7 +21,7 @@ func pagesOf(services int) int { return max(1, (services+PageRows-1)/PageRows) }
 type serviceList struct {
 	Rows    []template.HTML
 	Caption string
-	Heads   []results.Head
+	Heads   []lists.Head
 	Meta    site.PaginationMeta
 	First   int // number of the first row, from 1
 	Last    int
@@ -86,7 +84,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		return nil, err
 	}
 	label := orderLabels[order]
-	l.Caption, l.Heads = "Services, "+label[1], results.NewHeads(results.Uptime24h, headSorts[order], e.listHref)
+	l.Caption, l.Heads = "Services, "+label[1], lists.NewHeads(lists.Uptime24h, headSorts[order], e.listHref)
 	b := services{serviceList: l, Order: label[1]}
 	if b.Filters, err = e.listFilters(order); err != nil {
 		return nil, err
@@ -108,7 +106,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		Description: fmt.Sprintf(
 			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			display.Plural(int64(meta.Total), "service", "services"), label[1]),
-		About: linkeddata.List(l.First, meta.Total, e.entries(rows)),
+		About: linkedList(l.First, meta.Total, e.entries(rows)),
 		Body:  b,
 	})
 }
@@ -139,7 +137,7 @@ const statusRoute = "status-page"
 
 // StatusPage returns status.html: the overall state, incidents, and services by category.
 func (e *Renderer) StatusPage() ([]byte, error) {
-	body := status.New(e.snapshot)
+	body := newStatusPage(e.snapshot)
 	body.Href = func(category string) string { return e.shared.GroupKeys[category] }
 	return e.render(page{
 		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status",

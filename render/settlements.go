@@ -3,8 +3,8 @@ package render
 import (
 	"fmt"
 
-	"tollbook/render/amount"
 	"tollbook/render/chart"
+	"tollbook/render/money"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -54,7 +54,7 @@ func (e *ServiceRenderer) settlements(l *site.Listing, volume []site.VolumePoint
 	s.Bars = chart.NewBars(chart.Volume, l.Volume, e.calendar, since)
 	s.Bars.Months = chart.NewVolumeMonths(volume, e.calendar, since)
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
-	s.Trend, s.TrendText = amount.VolumeTrend(t.Trend7dVs30d)
+	s.Trend, s.TrendText = money.VolumeTrend(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
 		row := settledBy{SettledVia: v, Name: v.ID}
 		if said, ok := e.shared.Facilitators[v.ID]; ok {

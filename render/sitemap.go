@@ -3,7 +3,6 @@ package render
 import (
 	"strings"
 
-	"tollbook/render/sitemap"
 	"tollbook/site/routes"
 )
 
@@ -17,7 +16,7 @@ func (e *Renderer) Robots() []byte {
 
 // Sitemap returns sitemap.xml and the files that it refers to.
 func (e *Renderer) Sitemap() ([]Asset, error) {
-	files, err := sitemap.Write(SitemapFile, e.sitemapPages(), e.address)
+	files, err := writeSitemap(SitemapFile, e.sitemapPages(), e.address)
 	assets := make([]Asset, len(files))
 	for i, f := range files {
 		assets[i] = Asset{f.Key, f.Bytes}
@@ -26,10 +25,10 @@ func (e *Renderer) Sitemap() ([]Asset, error) {
 }
 
 // sitemapPages returns the pages of routes without parameters, then those of lists, groups, facilitators and services.
-func (e *Renderer) sitemapPages() []sitemap.Page {
+func (e *Renderer) sitemapPages() []sitemapPage {
 	now := e.snapshot.Now.String()
-	var pages []sitemap.Page
-	put := func(key, at string) { pages = append(pages, sitemap.Page{Loc: e.address(key), LastMod: at}) }
+	var pages []sitemapPage
+	put := func(key, at string) { pages = append(pages, sitemapPage{Loc: e.address(key), LastMod: at}) }
 	for i := range routes.All {
 		if r := &routes.All[i]; r.Ext == ".html" && !strings.Contains(r.Pattern, "{") {
 			put(bareKey(r.Name, ""), now)

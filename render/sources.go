@@ -1,8 +1,7 @@
 package render
 
 import (
-	"tollbook/render/markdown"
-	"tollbook/render/source"
+	"tollbook/render/lists"
 	"tollbook/site"
 )
 
@@ -20,7 +19,7 @@ func (e *Renderer) SourcesPage() ([]byte, error) {
 		Key: bareKey(sourcesRoute, ""), Kind: kindSources, JSON: bareKey("sources", ""), Title: "Sources",
 		Description: "Which public directories and catalogues list the services of this directory, when they were " +
 			"read last, and how much they have in common.",
-		HasMarkdown: true, Body: source.NewList(e.snapshot.Sources),
+		HasMarkdown: true, Body: lists.NewSourceList(e.snapshot.Sources),
 	})
 }
 
@@ -31,7 +30,7 @@ func (e *Renderer) SourcePage(s *site.SourceDetail) ([]byte, error) {
 		Key: sourceKey(name), Kind: kindSource, JSON: bareKey("source", name), Title: name,
 		HasMarkdown: true, Up: breadcrumb{"Sources", bareKey(sourcesRoute, "")},
 		Description: name + ": what this public source lists, what it dropped and when, and its newest answers.",
-		Body:        source.New(s, e.calendar),
+		Body:        lists.NewSourcePage(s, e.calendar),
 	})
 }
 
@@ -39,13 +38,13 @@ func (e *Renderer) SourcePage(s *site.SourceDetail) ([]byte, error) {
 func (e *Renderer) sourcesMarkdown() []Asset {
 	key := bareKey(sourcesRoute, "")
 	b := e.startMarkdown("Sources", key)
-	markdown.WriteSources(b, e.snapshot.Sources, e.address(bareKey("sources", "")))
-	files := []Asset{{markdown.Key(key), b.Bytes()}}
+	writeSources(b, e.snapshot.Sources, e.address(bareKey("sources", "")))
+	files := []Asset{{markdownKey(key), b.Bytes()}}
 	for i := range e.snapshot.Sources {
 		name := e.snapshot.Sources[i].Source.Source
 		b := e.startMarkdown(name, sourceKey(name))
-		markdown.WriteSource(b, &e.snapshot.Sources[i], e.address(bareKey("source", name)), e.serviceMarkdownAddress)
-		files = append(files, Asset{markdown.Key(sourceKey(name)), b.Bytes()})
+		writeSource(b, &e.snapshot.Sources[i], e.address(bareKey("source", name)), e.serviceMarkdownAddress)
+		files = append(files, Asset{markdownKey(sourceKey(name)), b.Bytes()})
 	}
 	return files
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tollbook/render/form"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/invisible"
 )
@@ -22,7 +22,7 @@ func (e *Renderer) SubmitPage() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
 	categories = slices.DeleteFunc(categories, func(c string) bool { return strings.ContainsFunc(c, invisible.Is) })
 	slices.Sort(categories)
-	part, err := form.Submission(e.pages.prefix, slices.Compact(categories))
+	part, err := lists.Submission(e.pages.prefix, slices.Compact(categories))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"tollbook/render"
-	"tollbook/render/form"
+	"tollbook/render/lists"
 	"tollbook/site"
 )
 
@@ -44,7 +44,7 @@ func TestSubmitPage(t *testing.T) {
 		t.Errorf("the form goes to %s", action)
 	}
 	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"
-	filled, err := form.Fill(page, "submit", site.Form{
+	filled, err := lists.FillForm(page, "submit", site.Form{
 		Values:     map[string]string{"url": hostile, "notes": hostile, "category": "Data"},
 		Categories: []string{"AI", "Data"},
 		Faults:     []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
@@ -64,7 +64,7 @@ func TestSubmitPage(t *testing.T) {
 		doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
 		t.Errorf("what was sent is %q", v)
 	}
-	again, err := form.Fill(filled, "submit",
+	again, err := lists.FillForm(filled, "submit",
 		site.Form{Result: &site.SubmissionResult{SubmissionID: "4f2c",
 			ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
 	if err != nil {
@@ -76,12 +76,12 @@ func TestSubmitPage(t *testing.T) {
 		!strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
 		t.Errorf("once taken: %s\n%s", href, doc.Find(".submission").Text())
 	}
-	empty, err := form.Fill(page, "submit", site.Form{})
+	empty, err := lists.FillForm(page, "submit", site.Form{})
 	if err != nil || submitDoc(t, empty).Find("main h1").Text() != "Submit a service" {
 		t.Errorf("without anything: %v", err)
 	}
 	for _, bad := range []string{"", "<p>", "<!--submission--><!--/submission-->"} {
-		if _, err := form.Fill([]byte(bad), "submit", site.Form{}); err == nil {
+		if _, err := lists.FillForm([]byte(bad), "submit", site.Form{}); err == nil {
 			t.Errorf("%q is filled", bad)
 		}
 	}

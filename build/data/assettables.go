@@ -9,7 +9,6 @@ import (
 	"tollbook/site/listing"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // NewAssetTables returns the tables of a directory whose operator added tokens and free hosts to the shipped ones.
@@ -21,7 +20,7 @@ func NewAssetTables(tokens []ledger.Token, free listing.FreeHosts) site.AssetTab
 			AlsoCAIP2: append([]string{}, n.AlsoCAIP2...)})
 	}
 	slices.SortFunc(t.Networks, func(a, b site.KnownNetwork) int { return cmp.Compare(a.CAIP2, b.CAIP2) })
-	for _, f := range address.Forms() {
+	for _, f := range x402.AddressForms() {
 		t.Addresses = append(t.Addresses, site.AddressForm{Namespace: f.Namespace, RecipientPattern: f.Recipient,
 			RecipientRule: site.TextOrNull(f.RecipientRule), AssetPattern: f.Asset, AssetRule: site.TextOrNull(f.AssetRule),
 			BurnAddresses: append([]string{}, f.Burn...), NormalForm: f.Normal})
@@ -34,7 +33,7 @@ func listAssets(tokens []ledger.Token) []site.KnownAsset {
 	var list []site.KnownAsset
 	for _, a := range x402.Assets() {
 		list = append(list, site.KnownAsset{NetworkCAIP2: a.Network, TokenAddress: a.Address,
-			TokenAddressNorm: address.Normalize(a.Network, a.Address), AssetName: a.Symbol, Decimals: a.Decimals,
+			TokenAddressNorm: x402.NormalizeAddress(a.Network, a.Address), AssetName: a.Symbol, Decimals: a.Decimals,
 			Issuer: site.TextOrNull(a.Issuer), Peg: site.TextOrNull(a.Peg),
 			CountsAsUSD: judge.CountsAsUSD(a.Network, a.Address, nil),
 			EIP712Name:  site.TextOrNull(a.Name), EIP712Version: site.TextOrNull(a.Version), Permit2: a.Permit2})

@@ -7,7 +7,6 @@ import (
 	"tollbook/site/postgres/bulk"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 var (
@@ -99,7 +98,7 @@ func requirement(p *bulk.Price) x402.Requirement {
 	}
 	if p.NetworkCAIP2 != nil {
 		r.NetworkCAIP2 = *p.NetworkCAIP2
-		r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
+		r.AssetNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.Asset)
 		r.AssetName = r.Symbol()
 	}
 	return r
@@ -152,7 +151,7 @@ func spell(caip2 *string, text string) string {
 	if caip2 == nil {
 		return text
 	}
-	return address.Spell(*caip2, address.Normalize(*caip2, text))
+	return x402.SpellAddress(*caip2, x402.NormalizeAddress(*caip2, text))
 }
 
 // Envelopes makes the table of the newest responses with terms of payment. Their bodies are in /v1/services/…/evidence.

@@ -7,11 +7,12 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/routes"
 )
 
 // Change returns a row of a log of changes. The row of an erased service has only its type and time.
-func (n Names) Change(c postgres.Change) *site.ChangeRecord {
+func (n Names) Change(c checks.Change) *site.ChangeRecord {
 	service := n[c.ServiceID]
 	if service.slug == "" {
 		erased := ChangeTombstone(c.Type, site.NewTime(c.ObservedAt))
@@ -43,7 +44,7 @@ func readEntries(text json.RawMessage) []site.SnapshotEntry {
 }
 
 // changeRecords returns the rows of changes, in the order of the changes.
-func (n Names) changeRecords(changes []postgres.Change) []*site.ChangeRecord {
+func (n Names) changeRecords(changes []checks.Change) []*site.ChangeRecord {
 	records := make([]*site.ChangeRecord, len(changes))
 	for i, c := range changes {
 		records[i] = n.Change(c)
@@ -84,7 +85,7 @@ func serviceChangeLogs(f *postgres.ServiceFacts) site.Changes {
 
 // tail returns the newest records of a log. Its numbers stay even if a row is damaged: a tombstone takes the place of a
 // record that is missing.
-func tail(f *postgres.ChangeLogFacts, rows []*site.ChangeRecord) []*site.ChangeRecord {
+func tail(f *checks.ChangeLogFacts, rows []*site.ChangeRecord) []*site.ChangeRecord {
 	n := int(max(0, f.Next-f.From))
 	for len(rows) < n {
 		missing := ChangeTombstone(f.Type, site.NewTime(time.Unix(0, 0)))
@@ -95,7 +96,7 @@ func tail(f *postgres.ChangeLogFacts, rows []*site.ChangeRecord) []*site.ChangeR
 
 // newChangeLogs returns the logs of all services or of one. newest are its newest records, oldest first. A log of an
 // unknown type, which only a damaged row can have, is left out.
-func newChangeLogs(facts []postgres.ChangeLogFacts, newest []*site.ChangeRecord) site.Changes {
+func newChangeLogs(facts []checks.ChangeLogFacts, newest []*site.ChangeRecord) site.Changes {
 	c := site.Changes{Index: site.LogIndex{Packs: []site.LogPack{}}}
 	for _, f := range facts {
 		if f.Type != "" && !slices.Contains(site.ChangeTypes, f.Type) {
@@ -107,7 +108,7 @@ func newChangeLogs(facts []postgres.ChangeLogFacts, newest []*site.ChangeRecord)
 				rows = append(rows, r)
 			}
 		}
-		l := newLog(postgres.LogFacts{Sealed: f.Sealed, Next: f.Next, Blocks: f.Blocks}, tail(&f, rows), 0)
+		l := newLog(checks.LogFacts{Sealed: f.Sealed, Next: f.Next, Blocks: f.Blocks}, tail(&f, rows), 0)
 		for _, d := range f.Days {
 			l.Index.Days = append(l.Index.Days, site.LogDay{Day: d.Day.UTC().Format(time.DateOnly), First: d.First})
 		}

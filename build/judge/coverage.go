@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/build/judge/observatory"
-	"tollbook/build/judge/operator"
+	"tollbook/build/judge/directory"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
@@ -20,7 +19,7 @@ const qualityRule = "The last 30 UTC days, including today, of all measured faci
 	"payer with many accounts."
 
 // newCoverage returns what is measured on chain and what is not.
-func newCoverage(f *postgres.Facts, t *revenueIndex, o *observatory.Observatory, operators *operator.Index,
+func newCoverage(f *postgres.Facts, t *revenueIndex, o *directory.Observatory, operators *operatorIndex,
 	now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
 		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now),
@@ -145,7 +144,7 @@ func unattributedShare(s ledger.AuthorizationFacts) *float64 {
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }
 
-// describeToken returns the address, name and value of an amount of a token; see observatory.Describe.
+// describeToken returns the address, name and value of an amount of a token; see directory.Describe.
 func describeToken(network, token, amount string, configured *ledger.Token) (a, name string, usd *site.Decimal) {
 	a, name = lookupAsset(network, token, configured)
 	if n, ok := new(big.Int).SetString(amount, 10); ok {

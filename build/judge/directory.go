@@ -9,16 +9,13 @@ package judge
 import (
 	"time"
 
-	"tollbook/build/judge/aggregate"
-	"tollbook/build/judge/facilitator"
-	"tollbook/build/judge/flow"
-	"tollbook/build/judge/observatory"
-	"tollbook/build/judge/operator"
+	"tollbook/build/judge/directory"
 	"tollbook/build/judge/price"
-	"tollbook/build/judge/sources"
+	"tollbook/build/judge/revenue"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/polls"
 )
@@ -49,11 +46,11 @@ type Directory struct {
 	market    *price.Market
 	claims    [][]claim
 	revenue   *revenueIndex
-	operators *operator.Index
+	operators *operatorIndex
 	incidents [][]site.Incident // by service, newest first
 	inFeed    map[string]bool   // slugs of services with a record in the feed of changes
-	aggregate *aggregate.Counter
-	settlers  *facilitator.Services
+	aggregate *directory.Counter
+	settlers  *revenue.FacilitatorServices
 }
 
 // New begins to judge facts. It sums the hours of all services and drops them from the facts.
@@ -113,31 +110,31 @@ func (d *Directory) Prepare() {
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	aggregate.Group(s, d.options.Explorers, d.market.Distributions())
+	directory.Group(s, d.options.Explorers, d.market.Distributions())
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)
 	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
-	facilitator.AddNetworks(s)
-	s.Sources = sources.New(f, now)
+	revenue.AddNetworks(s)
+	s.Sources = directory.NewSources(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
-	s.Flow = flow.New(s, d.revenue.ownership.payments, len(d.revenue.measured) > 0)
+	s.Flow = revenue.NewFlow(s, d.revenue.ownership.payments, len(d.revenue.measured) > 0)
 	d.revenue.ownership.payments = nil
-	d.aggregate, d.settlers = aggregate.New(len(s.Services), now), facilitator.NewServices(s)
+	d.aggregate, d.settlers = directory.NewAggregate(len(s.Services), now), revenue.NewFacilitatorServices(s)
 	if f.Revenue != nil {
 		f.Revenue.Payees = nil
 	}
-	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = postgres.LogFacts{}, nil, nil, nil, nil
+	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = checks.LogFacts{}, nil, nil, nil, nil
 	f.Polls = polls.Facts{}
 }
 
 // newObservatory returns the judge of what facilitators answer.
-func newObservatory(f *postgres.Facts, now time.Time) *observatory.Observatory {
+func newObservatory(f *postgres.Facts, now time.Time) *directory.Observatory {
 	list := make([]ledger.Facilitator, len(f.Facilitators))
 	for i := range list {
 		list[i] = f.Facilitators[i].Facilitator
 	}
-	return observatory.New(&f.Polls, list, f.Tokens, now)
+	return directory.NewObservatory(&f.Polls, list, f.Tokens, now)
 }
 
 // Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at
@@ -173,7 +170,7 @@ func (d *Directory) Add(i int, l *site.Listing) {
 // Drop drops the facts of the ith service.
 func (d *Directory) Drop(i int) {
 	f := &d.facts.Services[i]
-	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
+	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, checks.LogFacts{}
 	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	f.OfferSpans, f.OfferDays = nil, nil

@@ -10,11 +10,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tollbook/build/judge/explanation"
-	"tollbook/build/judge/rails"
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
@@ -27,7 +26,7 @@ func readCapture(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evide
 		HeadFree: e.HeadFree != nil && *e.HeadFree, DeclaredUSD: declaredUSD(e.DeclaredPrice),
 	}
 	var got x402.Answer
-	var x postgres.Exchange
+	var x checks.Exchange
 	switch v, a := e.Envelope, e.Conclusive; {
 	case v != nil:
 		got = x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL}
@@ -91,7 +90,7 @@ func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail 
 		e := &f.Endpoints[i]
 		name := methodOf(e) + " " + e.Path
 		if next < len(result.captures) && result.captures[next].Endpoint == name {
-			offers, next = append(offers, rails.ReadOffers(name, e)...), next+1
+			offers, next = append(offers, readOffers(name, e)...), next+1
 		}
 	}
 	verdicts := rail.AssessAll(offers)
@@ -99,15 +98,15 @@ func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail 
 		best := rail.Best(verdicts)
 		result.Grade, result.GradeReason = best.Grade, best.Reason
 	}
-	return rails.Publish(verdicts)
+	return PublishOffers(verdicts)
 }
 
 // newEvidence returns the published evidence behind a service's checks and grade.
 func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Time) site.Evidence {
 	out := site.Evidence{
 		Slug: f.Slug, Grade: result.Grade, Passed: result.Passed, Total: result.Total,
-		Checks:    explanation.Checks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
-		Warnings:  explanation.Warnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
+		Checks:    ExplainChecks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
+		Warnings:  ExplainWarnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(result.Warnings),
 		GradeReason: invisible.Replace(result.GradeReason),
 	}
@@ -151,7 +150,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		IsActive:    active,
 		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
 		Protocols: capture.Captured.Protocols, DefectCount: len(capture.Captured.Defects),
-		Defects: explanation.Defects(
+		Defects: ExplainDefects(
 			capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
 	}
 	if out.Protocols == nil {
@@ -194,7 +193,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 }
 
 // envelopeAnswer returns the published form of a stored envelope.
-func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
+func envelopeAnswer(v *checks.Envelope) *site.EvidenceAnswer {
 	if v == nil {
 		return nil
 	}
@@ -206,7 +205,7 @@ func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 }
 
 // storedAnswer returns the published form of a stored response.
-func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
+func storedAnswer(k *checks.Response) *site.EvidenceAnswer {
 	a := newAnswer(k.URL, k.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(k.ReceivedAt), k.StatusCode, k.TLSVerified
 	a.Headers, a.HeadersClipped = publishHeaders(k.Header, site.IsEvidenceHeader)
@@ -215,7 +214,7 @@ func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
 }
 
 // newAnswer returns a published response with its request, redirects and times.
-func newAnswer(address string, x postgres.Exchange) *site.EvidenceAnswer {
+func newAnswer(address string, x checks.Exchange) *site.EvidenceAnswer {
 	a := &site.EvidenceAnswer{Redirects: []string{}, ResponseTimeMS: x.ResponseTimeMS}
 	for _, to := range x.Redirects {
 		a.Redirects = append(a.Redirects, invisible.Replace(to))

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 func TestNewBody(t *testing.T) {
@@ -70,22 +71,22 @@ func TestPublishHeaders(t *testing.T) {
 // TestNewEndpointEvidence checks which response is published for each verdict, and which responses are checked.
 func TestNewEndpointEvidence(t *testing.T) {
 	t.Parallel()
-	envelope := &postgres.Envelope{
+	envelope := &checks.Envelope{
 		ReceivedAt: *ago(2 * time.Hour), Method: "GET", URL: "https://acme.test/a", StatusCode: 402, TLSVerified: true,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"x402Version":1,"accepts":[]}`),
-		Exchange: postgres.Exchange{Class: "paid_broken", Reason: "asks", Method: "GET",
+		Exchange: checks.Exchange{Class: "paid_broken", Reason: "asks", Method: "GET",
 			RequestHeader: http.Header{"User-Agent": {"Tollbook/1"}}},
 	}
-	answer := func(conclusive bool, status int, class string) *postgres.Response {
-		a := &postgres.Response{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET",
+	answer := func(conclusive bool, status int, class string) *checks.Response {
+		a := &checks.Response{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET",
 			URL:      "https://acme.test/a",
-			Exchange: postgres.Exchange{Class: class, Reason: "because", Method: "GET"}}
+			Exchange: checks.Exchange{Class: class, Reason: "because", Method: "GET"}}
 		if status != 0 {
 			a.StatusCode = &status
 		}
 		return a
 	}
-	unsent := &postgres.Response{Exchange: postgres.Exchange{Class: "needs_input",
+	unsent := &checks.Response{Exchange: checks.Exchange{Class: "needs_input",
 		Reason: "the address has a placeholder, {x}"}}
 	type seen struct {
 		Unprobeable          bool
@@ -192,12 +193,12 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	var endpoints []postgres.EndpointFacts
 	for i := range 200 {
-		a := &postgres.Response{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true,
-			Exchange: postgres.Exchange{Method: "POST", RequestBody: body}}
+		a := &checks.Response{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true,
+			Exchange: checks.Exchange{Method: "POST", RequestBody: body}}
 		endpoints = append(endpoints, postgres.EndpointFacts{
 			Endpoint: postgres.Endpoint{Method: "GET", Path: fmt.Sprintf("/%03d", i), Verdict: new("failed"),
 				FirstSeenAt: *ago(time.Hour)},
-			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Conclusive: a, Inconclusive: a,
+			Envelope: &checks.Envelope{StatusCode: 402, Header: header, Body: body}, Conclusive: a, Inconclusive: a,
 		})
 	}
 	f := newService(endpoints...)
@@ -227,7 +228,7 @@ func TestComplianceWithoutActiveEndpoints(t *testing.T) {
 	received := *ago(20 * 24 * time.Hour)
 	f := newService(postgres.EndpointFacts{
 		Endpoint: postgres.Endpoint{FirstSeenAt: *ago(900 * time.Hour), Verdict: new("failed")},
-		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/",
+		Envelope: &checks.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/",
 			TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
 	})
 	active := activeCaptures(f, now)
@@ -256,10 +257,10 @@ func TestTransportCheckCoversRedirects(t *testing.T) {
 		{"http://acme.test", "https://acme.test/a", []string{"https://acme.test/a"}, false},
 		{"http://acme.test", "http://acme.test/a", nil, false},
 	} {
-		f := newService(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url,
+		f := newService(postgres.EndpointFacts{Envelope: &checks.Envelope{StatusCode: 402, URL: test.url,
 			TLSVerified: true,
 			Body:        []byte(`{"x402Version":2,"accepts":[]}`),
-			Exchange:    postgres.Exchange{Redirects: test.redirects}}})
+			Exchange:    checks.Exchange{Redirects: test.redirects}}})
 		f.BaseURL = test.base
 		for _, c := range newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now).Checks {
 			if c.ID == "transport_https" && c.Pass != test.pass {

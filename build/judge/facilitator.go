@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/build/judge/observatory"
+	"tollbook/build/judge/directory"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // settledSum is the number of settlements in a timeframe, and their dollars if the token has a known value.
@@ -142,12 +141,12 @@ func CountsAsUSD(network, token string, configured *ledger.Token) bool {
 // operator's configuration.
 func lookupAsset(network, token string, configured *ledger.Token) (tokenAddress, name string) {
 	if a, ok := x402.LookupAsset(network, token); ok {
-		return address.Spell(network, a.Address), a.Symbol
+		return x402.SpellAddress(network, a.Address), a.Symbol
 	}
 	if configured != nil {
-		return address.Spell(network, token), configured.Symbol
+		return x402.SpellAddress(network, token), configured.Symbol
 	}
-	return address.Spell(network, token), x402.UnknownAsset
+	return x402.SpellAddress(network, token), x402.UnknownAsset
 }
 
 // isMeasured reports whether a facilitator's volume counts. It needs settlers that are known to be its own: the list of
@@ -159,7 +158,7 @@ func isMeasured(f *ledger.FacilitatorFacts) bool {
 }
 
 // newFacilitators judges every facilitator, with every embed, sorted by ID.
-func newFacilitators(facts []ledger.FacilitatorFacts, o *observatory.Observatory,
+func newFacilitators(facts []ledger.FacilitatorFacts, o *directory.Observatory,
 	now time.Time) []site.FacilitatorDetail {
 	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {

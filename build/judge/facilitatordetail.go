@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/build/judge/facilitator"
+	"tollbook/build/judge/revenue"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // newFacilitator judges a facilitator, without the services that it settles for. facilitator.Services adds those.
@@ -41,7 +40,7 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 			}
 		}
 	}
-	facilitator.Add(&d, now)
+	revenue.AddFacilitator(&d, now)
 	return d
 }
 
@@ -56,12 +55,12 @@ func buyersOrNil(buyers, settlements int64) *int64 {
 // newSettler returns an account of a facilitator.
 func newSettler(f *ledger.FacilitatorFacts, s *ledger.Settler) site.FacilitatorSettler {
 	row := site.FacilitatorSettler{
-		Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: address.Spell(s.Network, s.Address),
+		Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: x402.SpellAddress(s.Network, s.Address),
 		Tokens: append([]string{}, s.Tokens...),
 		Since:  timeOrNull(s.Since), Deprecated: s.Deprecated, Enabled: !s.Deprecated, Source: site.SettlerListed,
 		Kind: site.SettlerAccount,
 	}
-	if address.IsMark(s.Network, s.Address) {
+	if x402.IsMark(s.Network, s.Address) {
 		row.Kind, _, _ = strings.Cut(s.Address, ":")
 	}
 	if isMeasured(f) {

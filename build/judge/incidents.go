@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"tollbook/build/judge/incident"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -9,10 +8,10 @@ import (
 // judgeIncidents judges the incidents of all services and drops their runs of failed checks. A service whose facts
 // cannot be read keeps the incidents that were published last, and is no part of a shared outage.
 func (d *Directory) judgeIncidents() {
-	list := make([]incident.Service, len(d.facts.Services))
+	list := make([]incidentService, len(d.facts.Services))
 	for i := range list {
 		f, item := &d.facts.Services[i], &d.Snapshot.Services[i].Item
-		list[i] = incident.Service{Slug: f.Slug, Name: f.Name}
+		list[i] = incidentService{Slug: f.Slug, Name: f.Name}
 		if d.options.LastGood[f.Slug] == nil {
 			list[i].Runs, list[i].IsKnown = f.Runs, item.Status != site.StatusUnknown
 			list[i].IsCompared = f.State == postgres.StateListed
@@ -21,19 +20,19 @@ func (d *Directory) judgeIncidents() {
 		}
 		f.Runs = nil
 	}
-	d.incidents = incident.Of(list)
+	d.incidents = incidentsOf(list)
 	for i := range list {
 		if last := d.options.LastGood[list[i].Slug]; last != nil && last.ListingDetail != nil {
 			d.incidents[i] = last.Detail.Incidents
 		}
 	}
-	d.Snapshot.Incidents = incident.All(d.incidents)
+	d.Snapshot.Incidents = allIncidents(d.incidents)
 }
 
 // addIncidents adds the newest incidents of the ith service to its detail.
 func (d *Directory) addIncidents(i int, detail *site.ServiceDetail) {
 	of := d.incidents[i]
-	detail.OfflineSince = incident.OfflineSince(detail.Status, of)
+	detail.OfflineSince = offlineSince(detail.Status, of)
 	detail.Incidents = append([]site.Incident{}, of[:min(len(of), site.ServiceIncidents)]...)
 }
 

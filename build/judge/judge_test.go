@@ -5,6 +5,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
@@ -21,8 +22,8 @@ const (
 	bob   = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 )
 
-func newPrice(amount, payTo string, since time.Time, until *time.Time) postgres.Price {
-	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
+func newPrice(amount, payTo string, since time.Time, until *time.Time) checks.Price {
+	return checks.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
 		Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
 }
 
@@ -40,7 +41,7 @@ func newService(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
 		CheckInterval: 15 * time.Minute}, Endpoints: endpoints}
 }
 
-func newPricedEndpoint(prices ...postgres.Price) postgres.EndpointFacts {
+func newPricedEndpoint(prices ...checks.Price) postgres.EndpointFacts {
 	return postgres.EndpointFacts{Prices: prices}
 }
 

@@ -3,6 +3,7 @@ package judge
 import (
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/routes"
 )
 
@@ -40,7 +41,7 @@ func (n Names) Slug(id int64) (slug string, listed bool) {
 
 // GlobalCheck returns a row of the log of all checks, with the state of the service right after the check and the name
 // that the service has now. The row of an erased service has only its ID and time.
-func (n Names) GlobalCheck(c postgres.Check) site.GlobalCheckEntry {
+func (n Names) GlobalCheck(c checks.Check) site.GlobalCheckEntry {
 	service := n[c.ServiceID]
 	if service.slug == "" {
 		return CheckTombstone(c.ID.String(), site.NewTime(c.CheckedAt))
@@ -59,7 +60,7 @@ func (n Names) GlobalCheck(c postgres.Check) site.GlobalCheckEntry {
 
 // isUp reports whether a check found its service up. A check that does not count found nothing: the crawler stores the
 // state before it.
-func isUp(c postgres.Check) bool { return c.IsUp && c.Counted }
+func isUp(c checks.Check) bool { return c.IsUp && c.Counted }
 
 // CheckTombstone returns the row of an erased service in the log of all checks.
 func CheckTombstone(id string, at site.Time) site.GlobalCheckEntry {
@@ -68,7 +69,7 @@ func CheckTombstone(id string, at site.Time) site.GlobalCheckEntry {
 }
 
 // Check returns a row of a service's own log of checks.
-func Check(c postgres.Check) site.CheckEntry {
+func Check(c checks.Check) site.CheckEntry {
 	return site.CheckEntry{
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: isUp(c), StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound, ErrorMessage: c.ErrorMessage,
@@ -99,7 +100,7 @@ func globalLog(f *postgres.Facts) site.Log[site.GlobalCheckEntry] {
 func defaultLimit(route string) int { return routes.Query{Route: routes.ByName(route)}.Int("limit") }
 
 // newLog cuts the newest rows into the blocks that no pack contains. The open block is the last.
-func newLog[T any](f postgres.LogFacts, tail []T, limit int) site.Log[T] {
+func newLog[T any](f checks.LogFacts, tail []T, limit int) site.Log[T] {
 	l := site.Log[T]{
 		Index:  site.LogIndex{First: f.First, Next: f.Next, Packs: []site.LogPack{}},
 		Newest: make([]T, 0, min(limit, len(tail))),

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"tollbook/build/judge/charge"
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/x402"
@@ -133,8 +132,8 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 		{"Concentrated volume: dollars in 30 days, at least", fmt.Sprint(concentratedUSD)},
 		{"Concentrated volume: settlements in 30 days, at least", fmt.Sprint(concentratedCount)},
 		{"A sharing service is unresponsive after failing for", days(unresponsiveAfter)},
-		{"UTC days of the cost of calls", fmt.Sprint(charge.Days)},
-		{"Settlements that the cost of calls needs", fmt.Sprint(charge.MinCalls)},
+		{"UTC days of the cost of calls", fmt.Sprint(Days)},
+		{"Settlements that the cost of calls needs", fmt.Sprint(minCalls)},
 	} {
 		if row := "\n| " + n.name + " | " + n.value + " |\n"; !strings.Contains(page, row) {
 			t.Errorf("the page does not have the row %q", row)

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"tollbook/build/judge/price"
-	"tollbook/build/judge/rails"
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/x402/address"
+	"tollbook/site/postgres/checks"
+	"tollbook/site/x402"
 )
 
 // offer is what a service sells now: its active endpoints and the ways to pay for them.
@@ -39,7 +39,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 		out := newEndpoint(e)
 		o.prices.Add(&out, price.Current(e.Prices))
-		entries, variable := rails.Entries(e.Offers)
+		entries, variable := railEntries(e.Offers)
 		o.others.AddOther(&out, entries, variable)
 		if len(out.Pricing) > 0 {
 			out.Protocol = new(out.Pricing[0].Protocol)
@@ -107,11 +107,11 @@ func insertSorted(set []string, s string) []string {
 type recipient struct{ network, payTo string }
 
 func newRecipient(network, payTo string) recipient {
-	return recipient{network, address.Normalize(network, payTo)}
+	return recipient{network, x402.NormalizeAddress(network, payTo)}
 }
 
 // listRecipients returns the distinct recipients of prices, sorted.
-func listRecipients(prices []postgres.Price) []recipient {
+func listRecipients(prices []checks.Price) []recipient {
 	var out []recipient
 	for i := range prices {
 		if p := &prices[i]; p.NetworkCAIP2 != nil {
@@ -154,7 +154,7 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 	}
 	usual := make(map[string]string, len(best))
 	for network, r := range best {
-		usual[network] = address.Spell(network, r.payTo)
+		usual[network] = x402.SpellAddress(network, r.payTo)
 	}
 	return usual
 }
@@ -169,7 +169,7 @@ func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.Pa
 	observed := map[string][]string{}
 	var networks []string
 	for _, r := range listRecipients(now) {
-		observed[r.network] = append(observed[r.network], address.Spell(r.network, r.payTo))
+		observed[r.network] = append(observed[r.network], x402.SpellAddress(r.network, r.payTo))
 		networks = insertSorted(networks, r.network)
 	}
 	for _, n := range networks {

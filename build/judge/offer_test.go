@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 func TestFindPayToChanges(t *testing.T) {
@@ -16,15 +17,15 @@ func TestFindPayToChanges(t *testing.T) {
 	const carol = "0x3333333333333333333333333333333333333333"
 	moved, older := *ago(48 * time.Hour), *ago(40 * 24 * time.Hour)
 	f := newService(newPricedEndpoint(newPrice("100", bob, moved, nil)))
-	record := func(at time.Time, changes ...site.RecipientChange) postgres.Change {
+	record := func(at time.Time, changes ...site.RecipientChange) checks.Change {
 		text, err := json.Marshal(site.PayToSummary{PayToChanges: changes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return postgres.Change{Type: site.PayToChanged, ObservedAt: at, Summary: text}
+		return checks.Change{Type: site.PayToChanged, ObservedAt: at, Summary: text}
 	}
 	beside := site.RecipientChange{Network: base, Endpoint: "GET /a", NewPayTo: new(carol)}
-	f.Moves = []postgres.Change{
+	f.Moves = []checks.Change{
 		record(moved, beside,
 			site.RecipientChange{Network: base, Endpoint: "GET /b", OldPayTo: new(alice), NewPayTo: new(bob)}),
 		record(older, beside), {ObservedAt: older, Summary: json.RawMessage("{}")},

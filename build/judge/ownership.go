@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/build/judge/flow"
-	"tollbook/build/judge/operator"
+	"tollbook/build/judge/revenue"
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // claim says that a service names a recipient.
@@ -96,7 +95,7 @@ func firstDays(f *postgres.ServiceFacts) map[recipient]time.Time {
 
 // appendOffered appends a recipient of an offer over another protocol than x402, if the offer names one.
 func appendOffered(all []claim, network, payTo string, since, until time.Time, newest bool) []claim {
-	if network == "" || payTo == "" || address.Namespace(network) == "bip122" {
+	if network == "" || payTo == "" || x402.AddressNamespace(network) == "bip122" {
 		return all
 	}
 	return append(all, claim{recipient: newRecipient(network, payTo), since: dayOfTime(since), until: until,
@@ -141,7 +140,7 @@ type ownership struct {
 	unresponsive []bool                  // by service: it fails and shares a recipient
 	owners       map[recipient][]owner   // on measured networks, by slug, without unresponsive services
 	tenures      map[recipient][]*tenure // by account, oldest first
-	payments     []flow.Payment          // to these recipients, of 30 days
+	payments     []revenue.FlowPayment   // to these recipients, of 30 days
 }
 
 // forever is the last day of what has no end, as a number of UTC days since 1970.
@@ -179,7 +178,7 @@ func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured m
 	free listing.FreeHosts, now time.Time) *ownership {
 	operators, numbers := make([]int, len(services)), map[string]int{}
 	for i := range services {
-		key := operator.Key(services[i].BaseURL, free)
+		key := operatorKey(services[i].BaseURL, free)
 		if _, ok := numbers[key]; !ok {
 			numbers[key] = len(numbers)
 		}
@@ -353,12 +352,12 @@ func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.Ope
 
 // newOperatorLinks links services by recipient, domain and owner.
 func newOperatorLinks(services []postgres.ServiceFacts, claims [][]claim, free listing.FreeHosts,
-	now time.Time) *operator.Index {
-	list := make([]operator.Service, len(services))
+	now time.Time) *operatorIndex {
+	list := make([]operatorService, len(services))
 	for i := range services {
 		f := &services[i]
 		verified, _ := validUntil(f.VerifiedAt, verifiedFor, now)
-		list[i] = operator.Service{Name: f.Name, Slug: f.Slug, BaseURL: f.BaseURL, Proved: verified && f.OwnerProved}
+		list[i] = operatorService{Name: f.Name, Slug: f.Slug, BaseURL: f.BaseURL, Proved: verified && f.OwnerProved}
 		for _, c := range claims[i] {
 			if !c.linksOperators() {
 				continue
@@ -368,10 +367,10 @@ func newOperatorLinks(services []postgres.ServiceFacts, claims [][]claim, free l
 				networks = "eip155:*"
 			}
 			list[i].Recipients = append(list[i].Recipients,
-				operator.Recipient{Networks: networks, Address: address.Spell(c.network, c.payTo)})
+				operatorRecipient{Networks: networks, Address: x402.SpellAddress(c.network, c.payTo)})
 		}
 	}
-	return operator.New(list, free)
+	return newOperators(list, free)
 }
 
 // newOperatorGroup returns the services and shared recipients of a component.
@@ -395,7 +394,7 @@ func newOperatorGroup(services []postgres.ServiceFacts, claims [][]claim, member
 			if c.linksOperators() && owners[accountOf(c.recipient)] > 1 && !listed[c.recipient] {
 				listed[c.recipient] = true
 				g.Recipients = append(g.Recipients, site.SharedRecipient{NetworkCAIP2: c.network,
-					PayTo:        address.Spell(c.network, c.payTo),
+					PayTo:        x402.SpellAddress(c.network, c.payTo),
 					ServiceCount: count[c.recipient]})
 			}
 		}
@@ -443,6 +442,6 @@ func (p *ownership) claimed(i int, services []postgres.ServiceFacts) *naming {
 }
 
 func newNaming(c *claim, by *postgres.ServiceFacts, since int) *naming {
-	return &naming{network: c.network, payTo: address.Spell(c.network, c.payTo), by: by.Slug,
+	return &naming{network: c.network, payTo: x402.SpellAddress(c.network, c.payTo), by: by.Slug,
 		since: dayOfNumber(since)}
 }

@@ -9,6 +9,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
 )
 
@@ -24,7 +25,7 @@ const (
 func dropUnpayable(f *postgres.ServiceFacts) {
 	type destination struct{ network, payTo, asset string }
 	judged := map[destination]bool{} // most rows of a service name the same few, and checksums are slow
-	isUnpayable := func(p postgres.Price) bool {
+	isUnpayable := func(p checks.Price) bool {
 		if p.PayTo == "" || p.NetworkCAIP2 == nil {
 			return false
 		}

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 const (
@@ -35,14 +36,14 @@ func newAsking(recipients ...string) postgres.EndpointFacts {
 		e.Prices = append(e.Prices, p)
 	}
 	e.Verdict, e.LastPaidAt = new("paid"), ago(time.Hour)
-	e.Envelope = &postgres.Envelope{ReceivedAt: *ago(time.Hour), StatusCode: 402, URL: "https://acme.test/a",
+	e.Envelope = &checks.Envelope{ReceivedAt: *ago(time.Hour), StatusCode: 402, URL: "https://acme.test/a",
 		TLSVerified: true, Header: http.Header{"Payment-Required": {base64.StdEncoding.EncodeToString(
 			[]byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`))}}}
 	return e
 }
 
 // movesOf returns the change records of a service whose endpoints replaced their recipients.
-func movesOf(t *testing.T, f *postgres.ServiceFacts) (moves []postgres.Change) {
+func movesOf(t *testing.T, f *postgres.ServiceFacts) (moves []checks.Change) {
 	t.Helper()
 	for _, e := range f.Endpoints {
 		for i, p := range e.Prices {
@@ -54,10 +55,10 @@ func movesOf(t *testing.T, f *postgres.ServiceFacts) (moves []postgres.Change) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			moves = append(moves, postgres.Change{Type: site.PayToChanged, ObservedAt: p.Since, Summary: text})
+			moves = append(moves, checks.Change{Type: site.PayToChanged, ObservedAt: p.Since, Summary: text})
 		}
 	}
-	slices.SortFunc(moves, func(a, b postgres.Change) int { return b.ObservedAt.Compare(a.ObservedAt) })
+	slices.SortFunc(moves, func(a, b checks.Change) int { return b.ObservedAt.Compare(a.ObservedAt) })
 	return moves
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/invisible"
-	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/checks"
 )
 
 // Methodology is the version of the rules of grades and risk flags. Raise it with each change of a rule, so that the
@@ -32,7 +32,7 @@ func newRecorded(a *site.Assessment) site.Recorded {
 }
 
 // recordedDays are the recorded assessments of a service that were not taken yet, oldest first.
-type recordedDays struct{ list []assessments.Assessment }
+type recordedDays struct{ list []checks.Assessment }
 
 // take returns what was recorded on a day. Days must be taken in order.
 func (r *recordedDays) take(day time.Time) site.Recorded {
@@ -56,7 +56,7 @@ func (r *recordedDays) take(day time.Time) site.Recorded {
 }
 
 // isRecorded reports whether a build can have recorded an assessment. A damaged row is like none.
-func isRecorded(a *assessments.Assessment) bool {
+func isRecorded(a *checks.Assessment) bool {
 	return slices.Contains(site.Grades, a.Grade) && slices.Contains(levelOrder, a.RiskLevel) &&
 		len(a.Failed) <= a.Checks
 }
@@ -71,10 +71,10 @@ func cleanTexts(list []string) *[]string {
 }
 
 // Published returns what a snapshot publishes of a service, to be recorded. Evidence has the reasons of failed checks.
-func Published(id int64, l *site.Listing) assessments.Published {
+func Published(id int64, l *site.Listing) checks.Published {
 	r := newRecorded(&l.Detail.Assessment)
-	p := assessments.Published{
-		Assessment: assessments.Assessment{ServiceID: id, Grade: *r.ComplianceGrade, Checks: *r.ComplianceTotal,
+	p := checks.Published{
+		Assessment: checks.Assessment{ServiceID: id, Grade: *r.ComplianceGrade, Checks: *r.ComplianceTotal,
 			Failed: *r.FailedChecks, RiskLevel: *r.RiskLevel, RiskFlags: *r.RiskFlags, ResponseP95MS: r.ResponseP95MS,
 			Methodology: Methodology},
 		Why: l.Detail.Assessment.Compliance.GradeReason,

@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"tollbook/build/judge/flow"
+	"tollbook/build/judge/revenue"
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
 )
 
-// revenue is the revenue of a service at its recipients while it owned them. For a shared recipient, the dollars are
+// addRevenue is the revenue of a service at its recipients while it owned them. For a shared recipient, the dollars are
 // the service's share and the counts are of all settlements.
-type revenue struct {
+type addRevenue struct {
 	total7, total30   usd // of its recipients, not divided
 	share30, shareAll usd
 	count30           int64
@@ -53,8 +53,8 @@ func usdOrZero(s string) usd {
 //
 // Days and facilitators are divided by running sums: a service has the amount by which its share of the sum grows. So
 // the days of a service add up to its total, and the shares of all services to the recipient's total.
-func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time) []revenue {
-	list := make([]revenue, services)
+func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time) []addRevenue {
+	list := make([]addRevenue, services)
 	if t == nil {
 		return list
 	}
@@ -194,14 +194,14 @@ func sumPeriod(parts []ledger.RevenueDay, before ledger.RevenueSum, today int) *
 }
 
 // payments returns what each facilitator settled to a recipient in the period's part of the last 30 days.
-func (s *period) payments(payee *ledger.PayeeFacts) []flow.Payment {
-	list, before := make([]flow.Payment, len(s.via)), usd{}
+func (s *period) payments(payee *ledger.PayeeFacts) []revenue.FlowPayment {
+	list, before := make([]revenue.FlowPayment, len(s.via)), usd{}
 	owners := make([]int, len(s.owners))
 	for i, o := range s.owners {
 		owners[i] = o.service
 	}
 	for i, v := range s.via {
-		list[i] = flow.Payment{Facilitator: v.facilitator, Network: payee.Network, PayTo: payee.Address,
+		list[i] = revenue.FlowPayment{Facilitator: v.facilitator, Network: payee.Network, PayTo: payee.Address,
 			Owners: owners, USD: v.usd.minus(before).decimal(), TxCount: v.count}
 		before = v.usd
 	}
@@ -222,7 +222,7 @@ func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitator
 }
 
 // addPeriod adds a period of a recipient with n owners, of which the service is the one at place.
-func (e *revenue) addPeriod(s *period, place, n int) {
+func (e *addRevenue) addPeriod(s *period, place, n int) {
 	e.total7.add(s.seven)
 	e.total30.add(s.thirty)
 	e.share30.add(s.thirty.share(place, n))
@@ -317,7 +317,7 @@ func mergeDays(a, b []dayAmount) []dayAmount {
 
 // series returns a point for each UTC day with a settlement from first on, oldest first, and the data of the points
 // before them. There are as many older points as history has days.
-func (e *revenue) series(first int, names dateCache) (points []site.VolumePoint, older olderVolume) {
+func (e *addRevenue) series(first int, names dateCache) (points []site.VolumePoint, older olderVolume) {
 	byDay := func(d dayAmount, day int) int { return cmp.Compare(d.day, day) }
 	n, _ := slices.BinarySearchFunc(e.days, first, byDay)
 	return volumePoints(e.days[n:], names), olderVolume{slices.Clone(e.days[:n]), e.history}
@@ -374,7 +374,7 @@ func (n dateCache) date(day int) string {
 }
 
 // listFacilitators returns the facilitators of 30 days, by volume and then by ID, the largest first.
-func (e *revenue) listFacilitators() []site.SettledVia {
+func (e *addRevenue) listFacilitators() []site.SettledVia {
 	list := make([]site.SettledVia, len(e.via))
 	for i, v := range e.via {
 		list[i] = site.SettledVia{ID: v.facilitator, VolumeUSD30d: v.usd.decimal(), TxCount30d: v.count}

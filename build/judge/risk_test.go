@@ -6,7 +6,7 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestRiskFlags checks each flag at its limit, and next to the limit.
@@ -22,8 +22,8 @@ func TestRiskFlags(t *testing.T) {
 		}
 		return []site.PayToChange{beside, at("GET /x", ago), at("GET /y", ago+day)}
 	}
-	play := postgres.Price{Scheme: "exact", NetworkCAIP2: new("eip155:84532"), Amount: "1"}
-	offerOf := func(prices ...postgres.Price) *price.Offer {
+	play := checks.Price{Scheme: "exact", NetworkCAIP2: new("eip155:84532"), Amount: "1"}
+	offerOf := func(prices ...checks.Price) *price.Offer {
 		var o price.Offer
 		o.Add(&site.Endpoint{}, prices)
 		return &o

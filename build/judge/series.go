@@ -6,6 +6,7 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // newScorePoints returns the scores of a service's days with a counted check, oldest first. today is what this snapshot
@@ -17,7 +18,7 @@ func newScorePoints(f *postgres.ServiceFacts, h *price.History, today site.Recor
 	month, oldest := checkCounter{}, 0 // of the 30 days that end with the day, and its first element of DaySums
 	for i, d := range f.DaySums {
 		var t checkCounter
-		t.add(&postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
+		t.add(&checks.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
 		month.counted, month.up = month.counted+int64(d.Counted), month.up+int64(d.Up)
 		for from := d.Day.AddDate(0, 0, 1-site.WindowDays["30d"]); f.DaySums[oldest].Day.Before(from); oldest++ {
 			month.counted -= int64(f.DaySums[oldest].Counted)

@@ -10,7 +10,6 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 )
 
@@ -22,10 +21,10 @@ func TestNewScorePoints(t *testing.T) {
 	t.Parallel()
 	one := uuid.UUID{1}
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		PriceSpans: []postgres.PriceSpan{{EndpointID: one, Since: dateOf(9, 2), Amounts: []string{"1"}}},
-		PriceDays: []postgres.PriceDay{{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
+		PriceSpans: []checks.PriceSpan{{EndpointID: one, Since: dateOf(9, 2), Amounts: []string{"1"}}},
+		PriceDays: []checks.PriceDay{{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
 			{EndpointID: one, Day: dateOf(9, 4), Moved: 1}, {EndpointID: one, Day: dateOf(10, 20), Moved: 1}},
-		DaySums: []postgres.DaySum{
+		DaySums: []checks.DaySum{
 			{Day: dateOf(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: dateOf(9, 2), Counted: 1},
 			{Day: dateOf(9, 3), Counted: 1, Up: 1}, {Day: dateOf(9, 4), Counted: 1, Up: 1},
 			{Day: dateOf(10, 2), Counted: 1, Up: 1},
@@ -34,7 +33,7 @@ func TestNewScorePoints(t *testing.T) {
 		},
 	}}
 	f.Endpoints = []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{ID: one, FirstSeenAt: *ago(time.Hour)}}}
-	f.Assessments = []assessments.Assessment{
+	f.Assessments = []checks.Assessment{
 		{Day: dateOf(9, 2), Grade: "C", Checks: 14, Failed: []string{"payto_shape", "price_sane"}, RiskLevel: "warning",
 			RiskFlags: []string{"probe_failing"}, MinPriceUSD: new("0.01"), ResponseP95MS: new(76), Methodology: 1},
 		{Day: dateOf(9, 3), Grade: "Z", Checks: 14, RiskLevel: "clean"},                  // a damaged row
@@ -85,7 +84,7 @@ func TestTodayEndsWithLastVisit(t *testing.T) {
 		{"visited while the build reads", new(now.Add(time.Second)), now},
 		{"no visit is known", nil, now},
 	} {
-		f := &postgres.ServiceFacts{Facts: checks.Facts{Days: []postgres.Rollup{
+		f := &postgres.ServiceFacts{Facts: checks.Facts{Days: []checks.Rollup{
 			{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1}, {Start: today, Counted: 1, Up: 1},
 		}}}
 		f.LastCheckedAt = test.last

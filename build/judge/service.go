@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/build/judge/advice"
-	"tollbook/build/judge/charge"
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -61,7 +59,7 @@ func (d *Directory) input(i int) *serviceInput {
 	}
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
-	charge.Add(b.Detail.Endpoints, f, &b.Settlements, d.options.Now)
+	addCharges(b.Detail.Endpoints, f, &b.Settlements, d.options.Now)
 	return b
 }
 
@@ -79,7 +77,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, pay, now)
 	payments := judgePayments(f, captures, now)
-	d.Assessment.Advice = advice.Of(&d, listFaults(payments), now)
+	d.Assessment.Advice = adviceOf(&d, listFaults(payments), now)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
 		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, payments, d.IsAdvised(), now),
 		ServiceFiles: &site.ServiceFiles{
@@ -160,8 +158,9 @@ func validUntil(seen *time.Time, span time.Duration, now time.Time) (bool, *site
 // offlineAfter is how many conclusive offline visits in a row make a service offline.
 const offlineAfter = 3
 
-// serviceStatus returns the status of a service by its last visit. It is unknown if the service was never checked conclusively, or
-// not within three check intervals (at least an hour). Otherwise it is the status after the last visit.
+// serviceStatus returns the status of a service by its last visit. It is unknown if the service was never checked
+// conclusively, or not within three check intervals (at least an hour). Otherwise it is the status after the last
+// visit.
 func serviceStatus(s *postgres.Service, now time.Time) string {
 	if s.LastCheckedAt == nil || s.LastStatus == nil {
 		return site.StatusUnknown

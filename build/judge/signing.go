@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/build/judge/advice"
 	"tollbook/build/judge/price"
-	"tollbook/build/judge/request"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
 )
 
@@ -29,8 +28,8 @@ func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 
 // payment says whether an active endpoint can be paid, as its newest terms show.
 type payment struct {
-	unsignable string          // why standard clients sign no payment, or one that is refused; "" if they sign one
-	fault      *advice.Payment // why nobody should be sent there; nil if nothing is known against it
+	unsignable string   // why standard clients sign no payment, or one that is refused; "" if they sign one
+	fault      *Payment // why nobody should be sent there; nil if nothing is known against it
 }
 
 // judgePayments judges each active endpoint. captures are those of the active endpoints.
@@ -54,17 +53,17 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 		return payment{unsignable: capture.Endpoint + ": its latest answer was " + *e.Verdict}
 	}
 	text := capture.Endpoint + ": no price is known"
-	unpriced := payment{text, &advice.Payment{Code: "price_unknown", Text: text, IsUnknown: true}}
+	unpriced := payment{text, &Payment{Code: "price_unknown", Text: text, IsUnknown: true}}
 	if v := capture.Captured.Envelope; v == nil || len(v.Accepts) == 0 {
 		return unpriced
 	}
 	var first payment // of a row that no client signs, if none does
-	var fault *advice.Payment
+	var fault *Payment
 	isSigned := false
 	for i, reason := range x402.UnsignableRows(*capture) {
 		if reason != "" {
 			if first.unsignable == "" {
-				first = payment{reason, &advice.Payment{Code: "not_payable", Text: "Standard clients cannot pay " + reason}}
+				first = payment{reason, &Payment{Code: "not_payable", Text: "Standard clients cannot pay " + reason}}
 			}
 			continue
 		}
@@ -85,17 +84,17 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 }
 
 // faultOfRow returns why a row that clients sign is no payment to recommend, nil if nothing is known against it.
-func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *advice.Payment {
+func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *Payment {
 	r := &capture.Captured.Envelope.Accepts[i]
 	at := fmt.Sprintf("%s, row %d: ", capture.Endpoint, i+1)
 	switch {
 	case !r.IsKnownToken():
-		return &advice.Payment{Code: "token_unknown", IsUnknown: true, Text: at + fmt.Sprintf(
+		return &Payment{Code: "token_unknown", IsUnknown: true, Text: at + fmt.Sprintf(
 			"nobody knows what token %s on %s is worth", display.Short(r.Asset), display.Line(r.NetworkCAIP2, display.MaxCode))}
 	case r.Implausible() != "":
-		return &advice.Payment{Code: "price_implausible", Text: at + r.Implausible()}
+		return &Payment{Code: "price_implausible", Text: at + r.Implausible()}
 	case e.Envelope != nil && capture.Captured.Envelope.Expired(i, e.Envelope.ReceivedAt):
-		return &advice.Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
+		return &Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
 	}
 	return nil
 }
@@ -133,11 +132,11 @@ func requestFields(e *postgres.EndpointFacts, capture *x402.Evidence, schema str
 	if v := capture.Captured.Envelope; v != nil {
 		envelope = v.Raw
 	}
-	return request.Fields(envelope, schema, e.Path)
+	return RequestFields(envelope, schema, e.Path)
 }
 
 // priceExtra returns the extra object of a price as received, "" if it is empty or no object.
-func priceExtra(p postgres.Price) string {
+func priceExtra(p checks.Price) string {
 	if p.Extra == nil {
 		return ""
 	}
@@ -149,14 +148,14 @@ func priceExtra(p postgres.Price) string {
 }
 
 // listFaults returns what is known against each endpoint whose newest answer asks for payment.
-func listFaults(payments []payment) []advice.Payment {
-	var list []advice.Payment
+func listFaults(payments []payment) []Payment {
+	var list []Payment
 	for _, p := range payments {
 		switch {
 		case p.fault != nil:
 			list = append(list, *p.fault)
 		case p.unsignable == "":
-			list = append(list, advice.Payment{})
+			list = append(list, Payment{})
 		}
 	}
 	return list

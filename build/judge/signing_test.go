@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/build/judge/advice"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
 )
 
@@ -45,7 +44,7 @@ func TestJudgePayment(t *testing.T) {
 		if e.Verdict = &c.verdict; c.verdict == "" {
 			e.Verdict = nil
 		}
-		e.Envelope = &postgres.Envelope{ReceivedAt: received}
+		e.Envelope = &checks.Envelope{ReceivedAt: received}
 		terms := base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[` + c.accepts + `]}`))
 		capture := x402.Evidence{Endpoint: "GET /x", Captured: x402.Capture(x402.Answer{Status: 402,
 			Header: http.Header{"Payment-Required": {terms}}})}
@@ -54,7 +53,7 @@ func TestJudgePayment(t *testing.T) {
 			t.Errorf("%s: why no client signs (-want +got):\n%s", c.name, diff)
 		}
 		if got.fault == nil {
-			got.fault = &advice.Payment{}
+			got.fault = &Payment{}
 		}
 		if diff := cmp.Diff(c.code, got.fault.Code); diff != "" {
 			t.Errorf("%s: what is known against it (-want +got):\n%s", c.name, diff)

@@ -7,12 +7,11 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/postgres/statement"
 )
 
 // StatementQuery returns the recipients whose statements the facts of the ith service must have: those whose rows its
 // own file has.
-func (d *Directory) StatementQuery(i int) (list []statement.Recipient) {
+func (d *Directory) StatementQuery(i int) (list []ledger.StatementRecipient) {
 	for _, c := range d.revenue.ownership.claims[i] {
 		owners := d.revenue.ownership.owners[c.recipient]
 		if len(owners) == 0 || owners[0].service != i {
@@ -22,7 +21,7 @@ func (d *Directory) StatementQuery(i int) (list []statement.Recipient) {
 		for _, o := range owners {
 			since = min(since, o.since)
 		}
-		list = append(list, statement.Recipient{Network: c.network, Address: c.payTo, Since: dayOfNumber(since)})
+		list = append(list, ledger.StatementRecipient{Network: c.network, Address: c.payTo, Since: dayOfNumber(since)})
 	}
 	return list
 }
@@ -80,7 +79,7 @@ func listShares(owners []owner, k int) []site.RecipientShare {
 }
 
 // settledTokens returns the rows of a statement in published form.
-func (t *revenueIndex) settledTokens(s *statement.Statement) []site.SettledToken {
+func (t *revenueIndex) settledTokens(s *ledger.Statement) []site.SettledToken {
 	list := make([]site.SettledToken, len(s.Tokens))
 	for i, from := range s.Tokens {
 		to := site.SettledToken{FacilitatorID: from.Facilitator, TokenAddressNorm: from.Token,

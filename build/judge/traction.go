@@ -86,7 +86,7 @@ type revenueIndex struct {
 	chains    map[string]ledger.ChainFacts
 	measured  map[string]bool
 	ownership *ownership
-	revenues  []revenue
+	revenues  []addRevenue
 	byService map[int64]*ledger.ServiceBuyers
 	mu        sync.Mutex       // of sharing
 	sharing   map[string][]int // services by their shared recipients

@@ -14,8 +14,9 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/rail/bolt11"
+	"tollbook/site/rail"
 )
 
 func TestTrend(t *testing.T) {
@@ -170,13 +171,13 @@ func TestClaimsEndADayAfterTheLastVisit(t *testing.T) {
 	now := at(20, 12)
 	f := newService(newPricedEndpoint(newPrice("1", alice, at(1, 0), &closed), newPrice("1", bob, closed, nil)), gone,
 		never,
-		newPricedEndpoint(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
-			PayTo: "So11111111111111111111111111111111111111112"}), newPricedEndpoint(postgres.Price{PayTo: "nowhere"}),
-		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice},
-			postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo}, postgres.Offer{Protocol: "mpp", PayTo: alice},
-			postgres.Offer{Protocol: "l402", NetworkCAIP2: bolt11.Mainnet, PayTo: "0261c0"}),
-		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: bob}))
-	f.Endpoints[5].FormerRecipients = []postgres.FormerRecipient{
+		newPricedEndpoint(checks.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
+			PayTo: "So11111111111111111111111111111111111111112"}), newPricedEndpoint(checks.Price{PayTo: "nowhere"}),
+		newOffering(checks.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice},
+			checks.Offer{Protocol: "mpp", NetworkCAIP2: tempo}, checks.Offer{Protocol: "mpp", PayTo: alice},
+			checks.Offer{Protocol: "l402", NetworkCAIP2: rail.InvoiceMainnet, PayTo: "0261c0"}),
+		newOffering(checks.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: bob}))
+	f.Endpoints[5].FormerRecipients = []checks.FormerRecipient{
 		{NetworkCAIP2: tempo, PayTo: "0xFORMER", Until: closed}}
 	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt, f.Endpoints[5].LastPaidAt = new(now), new(now), new(now)
 	f.Endpoints[6].FirstSeenAt, f.Endpoints[6].LastPaidAt = at(1, 0), new(at(6, 3))
@@ -209,7 +210,7 @@ const (
 	tempo  = "eip155:4217"
 )
 
-func newOffering(offers ...postgres.Offer) postgres.EndpointFacts {
+func newOffering(offers ...checks.Offer) postgres.EndpointFacts {
 	return postgres.EndpointFacts{Endpoint: postgres.Endpoint{Offers: offers}}
 }
 
@@ -221,12 +222,12 @@ func TestOffersHaveTraction(t *testing.T) {
 		Revenue: &ledger.Revenue{Payees: []ledger.PayeeFacts{{Network: tempo, Address: strings.ToLower(alice),
 			Days: []ledger.RevenueDay{{Day: today, Facilitator: "mpp", Settlements: 3, USD: "0.5", FirstAt: today,
 				LastAt: today}}}}}}
-	price := postgres.Price{Since: *ago(time.Hour), NetworkCAIP2: new(tempo), PayTo: alice}
+	price := checks.Price{Since: *ago(time.Hour), NetworkCAIP2: new(tempo), PayTo: alice}
 	var claims [][]claim
 	for i, e := range []postgres.EndpointFacts{
-		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice}), newPricedEndpoint(price),
-		newOffering(postgres.Offer{Protocol: "mpp", NetworkCAIP2: base, PayTo: alice}),
-		newOffering(postgres.Offer{Protocol: "l402", NetworkCAIP2: bolt11.Mainnet, PayTo: "0261c0"}),
+		newOffering(checks.Offer{Protocol: "mpp", NetworkCAIP2: tempo, PayTo: alice}), newPricedEndpoint(price),
+		newOffering(checks.Offer{Protocol: "mpp", NetworkCAIP2: base, PayTo: alice}),
+		newOffering(checks.Offer{Protocol: "l402", NetworkCAIP2: rail.InvoiceMainnet, PayTo: "0261c0"}),
 	} {
 		s := newService(e)
 		s.ID, s.Slug = int64(i), fmt.Sprint("s", i)

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // daysBetween returns the whole days from a time to now, 0 if the time is in the future.
@@ -21,7 +22,7 @@ type checkCounter struct {
 	last                         int // the newest of them, by dayNumber
 }
 
-func (t *checkCounter) add(r *postgres.Rollup) {
+func (t *checkCounter) add(r *checks.Rollup) {
 	if r.Counted == 0 {
 		return
 	}
@@ -36,7 +37,7 @@ func (t *checkCounter) add(r *postgres.Rollup) {
 }
 
 // sumRollups returns the sum of roll-ups.
-func sumRollups(rollups []postgres.Rollup) (t checkCounter) {
+func sumRollups(rollups []checks.Rollup) (t checkCounter) {
 	for i := range rollups {
 		t.add(&rollups[i])
 	}
@@ -122,7 +123,7 @@ func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) s
 // responseP95 returns the 95th percentile of the response times of 7 days: the middle of the histogram bucket that
 // contains rank ⌈0.95 × n⌉ (see site.HistogramQuantile). It returns nil without times. Only the days of the last 7 have
 // histograms.
-func responseP95(days []postgres.Rollup) *int {
+func responseP95(days []checks.Rollup) *int {
 	sum := make([]int64, site.HistogramBuckets)
 	for _, d := range days {
 		for i, n := range d.Histogram {

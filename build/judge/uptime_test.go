@@ -14,14 +14,14 @@ import (
 func TestUptimeWindows(t *testing.T) {
 	t.Parallel()
 	today := now.Truncate(24 * time.Hour)
-	sum := func(start time.Time, counted, up int) postgres.Rollup {
-		return postgres.Rollup{Start: start, Checks: counted, Counted: counted, Up: up, Timed: up,
+	sum := func(start time.Time, counted, up int) checks.Rollup {
+		return checks.Rollup{Start: start, Checks: counted, Counted: counted, Up: up, Timed: up,
 			ResponseMS: int64(100 * up)}
 	}
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		Hours: []postgres.Rollup{sum(now.Truncate(time.Hour).Add(-24*time.Hour), 4, 2),
+		Hours: []checks.Rollup{sum(now.Truncate(time.Hour).Add(-24*time.Hour), 4, 2),
 			sum(now.Truncate(time.Hour), 2, 1)},
-		Days: []postgres.Rollup{
+		Days: []checks.Rollup{
 			sum(today.AddDate(0, 0, -89), 10, 0), // the oldest day of 90
 			sum(today.AddDate(0, 0, -30), 10, 5), // a day too old for 30
 			sum(today.AddDate(0, 0, -29), 10, 5),

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // checkColumns are those of checks, in the order of the file.
@@ -38,7 +38,7 @@ func (b *ingest) inArrears(n int) (service, round int) { return n / b.rounds, n 
 
 // check is a function of service and round. One service in twenty is slow, one in forty is down for a while, and one
 // response in a hundred is inconclusive.
-func (b *ingest) check(service, round int) postgres.Check {
+func (b *ingest) check(service, round int) checks.Check {
 	var seed [16]byte
 	binary.BigEndian.PutUint64(seed[:], uint64(service))
 	binary.BigEndian.PutUint64(seed[8:], uint64(round))
@@ -50,7 +50,7 @@ func (b *ingest) check(service, round int) postgres.Check {
 	at := firstRound.Add(time.Duration(round)*checkPeriod +
 		time.Duration(service)*(checkPeriod/time.Duration(b.services)) +
 		time.Duration(r.IntN(1000))*time.Microsecond)
-	c := postgres.Check{ServiceID: b.ids[service], CheckedAt: at.Truncate(time.Microsecond), ID: id, Counted: true,
+	c := checks.Check{ServiceID: b.ids[service], CheckedAt: at.Truncate(time.Microsecond), ID: id, Counted: true,
 		Status: &online, IsUp: true, StatusCode: new(402), EndpointsFound: 1 + service%4}
 	ms := 40 + r.IntN(400)
 	if service%20 == 7 {
@@ -76,9 +76,9 @@ var (
 )
 
 // visit returns the nth visit of an order, as the crawler records one without new prices.
-func (b *ingest) visit(o checkOrder, n int) postgres.Visit {
+func (b *ingest) visit(o checkOrder, n int) checks.Visit {
 	c := b.check(o.row(n))
-	v := postgres.Visit{Check: c, NextCheckAt: c.CheckedAt.Add(checkPeriod)}
+	v := checks.Visit{Check: c, NextCheckAt: c.CheckedAt.Add(checkPeriod)}
 	if c.IsUp {
 		v.LastSuccessAt = &c.CheckedAt
 	} else {
@@ -106,7 +106,7 @@ func (b *ingest) write(o checkOrder) error {
 }
 
 // writeCheck writes a row of CSV; no field needs quotes.
-func writeCheck(w io.Writer, c postgres.Check) {
+func writeCheck(w io.Writer, c checks.Check) {
 	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d,%s\n", c.ServiceID,
 		c.CheckedAt.Format("2006-01-02 15:04:05.999999+00"), c.ID, c.Counted, text(c.Status), c.IsUp,
 		text(c.StatusCode), text(c.ResponseTimeMS), c.EndpointsFound, text(c.ErrorMessage), c.ConsecutiveFailures,

@@ -21,6 +21,7 @@ import (
 	"tollbook/cmd/bench/crowd"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // freshnessStage measures how long a reader waits for a new price. A directory is built every minute into a folder and
@@ -174,7 +175,7 @@ func (b *freshness) visit(ctx context.Context, readers map[string]*server) error
 		n++
 		units := 1_000_000 + 1000*n // a price that nobody else asks: 1.001 dollars and more
 		at := time.Now()
-		if err := db.RecordVisits(ctx, []postgres.Visit{newPrice(&s, at, units)}); err != nil {
+		if err := db.RecordVisits(ctx, []checks.Visit{newPrice(&s, at, units)}); err != nil {
 			return fmt.Errorf("record a visit: %w", err)
 		}
 		for place, reader := range readers {
@@ -185,14 +186,14 @@ func (b *freshness) visit(ctx context.Context, readers map[string]*server) error
 }
 
 // newPrice returns a visit after which each endpoint costs so many millionths of a dollar.
-func newPrice(s *postgres.DueService, at time.Time, units int) postgres.Visit {
-	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
+func newPrice(s *postgres.DueService, at time.Time, units int) checks.Visit {
+	v := checks.Visit{Check: checks.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
 		Status: s.LastStatus, IsUp: true, StatusCode: new(402), ResponseTimeMS: new(90),
 		EndpointsFound: len(s.Endpoints)}, NextCheckAt: at.Add(s.CheckInterval), LastSuccessAt: &at}
 	for _, e := range s.Endpoints {
-		v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{ID: e.ID, ProbedAt: at, Verdict: new("paid"),
+		v.Endpoints = append(v.Endpoints, checks.EndpointVisit{ID: e.ID, ProbedAt: at, Verdict: new("paid"),
 			Class: "paid-x402", ResponseTimeMS: new(90), Paid: true, Fingerprint: new(fmt.Sprint("bench ", units)),
-			PricesChanged: true, Prices: []postgres.Price{{EndpointID: e.ID, Since: at, Scheme: "exact",
+			PricesChanged: true, Prices: []checks.Price{{EndpointID: e.ID, Since: at, Scheme: "exact",
 				Network: "eip155:8453", NetworkCAIP2: new("eip155:8453"),
 				Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
 				PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", Amount: strconv.Itoa(units), X402Version: 2}}})

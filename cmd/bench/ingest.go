@@ -17,6 +17,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // ingestStage measures how fast checks are stored, beside psql's \copy of the same rows.
@@ -182,7 +183,7 @@ func (b *ingest) ours(o checkOrder) side {
 		n := b.services * b.rounds
 		var took, used float64
 		idle, sealed := b.server.cpu(), firstRound
-		visits := make([]postgres.Visit, b.batch)
+		visits := make([]checks.Visit, b.batch)
 		for first := 0; first < n; first += b.batch {
 			visits = visits[:min(b.batch, n-first)]
 			for i := range visits {
@@ -320,13 +321,13 @@ func (b *ingest) days(ctx context.Context, name string) error {
 		service int64
 		start   string
 	}
-	want := map[day]*postgres.Rollup{}
+	want := map[day]*checks.Rollup{}
 	for service := range b.services {
 		for round := range b.rounds {
 			c := b.check(service, round)
 			k := day{c.ServiceID, c.CheckedAt.Format(time.DateOnly)}
 			if want[k] == nil {
-				want[k] = &postgres.Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.Truncate(24 * time.Hour),
+				want[k] = &checks.Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.Truncate(24 * time.Hour),
 					Histogram: make([]int64, site.HistogramBuckets)}
 			}
 			want[k].Add(c)

@@ -12,11 +12,9 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
-	"tollbook/site/columns"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/search"
-	"tollbook/site/search/results"
 )
 
 // searchAssets are the files of the search page that the browser reads before it shows anything.
@@ -56,7 +54,7 @@ func transfers(public string, list []string) (plain, packed []float64, err error
 				return nil, nil, err
 			}
 		}
-		if _, _, err := results.Page(q, len(index.Slugs), from); err != nil {
+		if _, _, err := search.ResultsPage(q, len(index.Slugs), from); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", target, err)
 		}
 		sum := [2]int{}
@@ -68,7 +66,7 @@ func transfers(public string, list []string) (plain, packed []float64, err error
 	return plain, packed, nil
 }
 
-// browsing reads the files of a snapshot for one search, and records which. It implements results.Source.
+// browsing reads the files of a snapshot for one search, and records which. It implements search.resultsSource.
 type browsing struct {
 	snap  *output.Snapshot
 	slugs int
@@ -105,7 +103,7 @@ func decodeOne[T any](r *browsing, key string) (*T, error) {
 	return &one.Data, json.Unmarshal(data, &one)
 }
 
-// Index implements results.Source.
+// Index implements search.resultsSource.
 func (r *browsing) Index() (*site.TermIndex, error) {
 	return decodeOne[site.TermIndex](r, site.TermsFile)
 }
@@ -128,16 +126,16 @@ func (r *browsing) Shard(name string) (*search.Shard, error) {
 	return search.ParseShard(lines, r.slugs)
 }
 
-// Column implements results.Source.
-func (r *browsing) Column(name string) (*columns.Column, error) {
+// Column implements search.resultsSource.
+func (r *browsing) Column(name string) (*search.Column, error) {
 	data, err := r.read(routes.ColumnKey(name))
 	if err != nil {
 		return nil, err
 	}
-	return columns.Parse(name, data, r.slugs)
+	return search.ParseColumn(name, data, r.slugs)
 }
 
-// Rows implements results.Source.
+// Rows implements search.resultsSource.
 func (r *browsing) Rows(places []int32) (parts []site.RowParts, err error) {
 	for _, place := range places {
 		data, err := r.read(routes.RowsKey(int(place) / site.RowsPerBlock))

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"tollbook/build"
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
 	"tollbook/output"
@@ -145,10 +144,10 @@ func TestPrivateBackup(t *testing.T) {
 		testgate.Missing(t, "no tar for a back-up")
 	}
 	ctx := t.Context()
-	mine, other := cli.DataOptions{Data: memoryDir(t)}, cli.DataOptions{Data: memoryDir(t)}
-	in := func(o cli.DataOptions, f func(*postgres.DB)) {
+	mine, other := dataOptions{Data: memoryDir(t)}, dataOptions{Data: memoryDir(t)}
+	in := func(o dataOptions, f func(*postgres.DB)) {
 		t.Helper()
-		db, err := database.Open(ctx, database.Options{URL: os.Getenv("DATABASE_URL"), Data: o.Data,
+		db, err := run.OpenDatabase(ctx, run.DatabaseOptions{URL: os.Getenv("DATABASE_URL"), Data: o.Data,
 			Say: func(line string) { t.Log(line) }})
 		if err != nil {
 			t.Fatal(err)

@@ -10,18 +10,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/progress"
-	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/run"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 )
 
 // buildOptions are the flags of build.
 type buildOptions struct {
-	cli.DataOptions
+	dataOptions
 	siteOptions
 	keyOptions
 	changeKeyOption
@@ -36,7 +33,7 @@ type buildOptions struct {
 
 // AddFlags adds the flags of build.
 func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.changeKeyOption.AddFlags(f)
@@ -54,13 +51,13 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *buildOptions) validate() error {
 	if e := output.Expand(o.Expand); e != output.ExpandAll && e != output.ExpandNone {
-		return usage.Errorf("--expand %q: use all or none", o.Expand)
+		return terminal.UsageErrorf("--expand %q: use all or none", o.Expand)
 	}
 	if o.Gzip && o.Expand == string(output.ExpandNone) {
-		return usage.Errorf("--gzip compresses the files that --expand all writes; use both")
+		return terminal.UsageErrorf("--gzip compresses the files that --expand all writes; use both")
 	}
 	if o.Every < time.Second {
-		return usage.Errorf("--every %s: use 1s or more", o.Every)
+		return terminal.UsageErrorf("--every %s: use 1s or more", o.Every)
 	}
 	return cmp.Or(o.siteOptions.validate(), o.retentionOptions.validate())
 }
@@ -88,7 +85,7 @@ EXIT STATUS
 
 0 if the snapshot is published, 1 if not.`,
 		Example: "  tollbook build\n  tollbook build --site-title \"Acme Directory\" --site-pages pages/",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -97,7 +94,7 @@ EXIT STATUS
 }
 
 func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
-	builder, err := o.newBuilder(cli.NewLogger(ctx, slog.LevelWarn))
+	builder, err := o.newBuilder(newLogger(ctx, slog.LevelWarn))
 	if err != nil {
 		return err
 	}
@@ -106,14 +103,14 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		return err
 	}
 	folder.SetRetention(o.retention())
-	opening := o.Database(cli.NewLogger(ctx, slog.LevelInfo))
+	opening := o.Database(newLogger(ctx, slog.LevelInfo))
 	opening.Adopt = o.Force
-	db, err := database.Open(ctx, opening)
+	db, err := run.OpenDatabase(ctx, opening)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	bar := progress.NewCounter("rendered")
+	bar := terminal.NewCounter("rendered")
 	r, err := builder.Build(ctx, db, folder, bar.Set)
 	bar.Finish()
 	if err != nil {
@@ -123,7 +120,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 }
 
 // newBuilder reads the files that every build needs.
-func (o *buildOptions) newBuilder(logger *slog.Logger) (*publication.Builder, error) {
+func (o *buildOptions) newBuilder(logger *slog.Logger) (*run.Builder, error) {
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, err
@@ -132,7 +129,7 @@ func (o *buildOptions) newBuilder(logger *slog.Logger) (*publication.Builder, er
 	if err != nil {
 		return nil, err
 	}
-	return publication.NewBuilder(publication.BuildOptions{
+	return run.NewBuilder(run.BuildOptions{
 		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
 		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey, Logger: logger,
 	})

@@ -50,7 +50,7 @@ func TestBulkReview(t *testing.T) {
 		{[]string{"approve", id(3), "--dry-run"}, 0, id(3), ""},
 		{[]string{"approve", "--grade", "A", "--verified", "--yes", "--json", contact}, 0, "[]\n", ""},
 	} {
-		code, stdout, stderr := run(t, env, append([]string{"submissions"}, c.args...)...)
+		code, stdout, stderr := tollbook(t, env, append([]string{"submissions"}, c.args...)...)
 		if code != c.code || !strings.Contains(stdout, c.want) || !strings.Contains(stderr, c.says) {
 			t.Errorf("submissions %s: exit %d\n%s%s\nwant %d, %s, %s", c.args, code, stdout, stderr, c.code, c.want,
 				c.says)
@@ -62,7 +62,7 @@ func TestBulkReview(t *testing.T) {
 
 	approved := func(args ...string) (list []report.Decision) {
 		t.Helper()
-		_, stdout, stderr := run(t, env, append([]string{"submissions"}, args...)...)
+		_, stdout, stderr := tollbook(t, env, append([]string{"submissions"}, args...)...)
 		if err := json.Unmarshal([]byte(stdout), &list); err != nil {
 			t.Fatalf("%v: %s%s", err, stdout, stderr)
 		}
@@ -79,7 +79,7 @@ func TestBulkReview(t *testing.T) {
 		t.Errorf("a second time (-want +got):\n%s", diff)
 	}
 	// One is decided, one does not exist, one is given twice; the others are decided all the same.
-	code, stdout, stderr := run(t, env, "submissions", "reject", id(1), id(3), id(9), id(3), id(4), "--reason", "No.")
+	code, stdout, stderr := tollbook(t, env, "submissions", "reject", id(1), id(3), id(9), id(3), id(4), "--reason", "No.")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if code != 1 || len(lines) != 4 || !strings.Contains(stderr, "2 of 4 submissions were not decided") ||
 		!strings.Contains(lines[0], "failed    submission "+id(1)+" is decided already: it was approved") ||

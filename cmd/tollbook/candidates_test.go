@@ -90,12 +90,12 @@ func TestAcceptCandidate(t *testing.T) {
 		{"acme " + settlerOnBase + " " + shared, "liar announces it too"}, // all or none
 		{"acme " + settlerOnBase + " --withdraw", "no account of acme that was accepted"},
 	} {
-		code, _, stderr := run(t, env, append([]string{"facilitators", "accept"}, strings.Fields(c.args)...)...)
+		code, _, stderr := tollbook(t, env, append([]string{"facilitators", "accept"}, strings.Fields(c.args)...)...)
 		if code != 1 || !strings.Contains(stderr, c.want) || !strings.Contains(stderr, "nothing was ") {
 			t.Errorf("accept %s: exit %d, want 1 and %q\n%s", c.args, code, c.want, stderr)
 		}
 	}
-	if code, _, stderr := run(t, env, "facilitators", "accept", "acme"); code != 2 ||
+	if code, _, stderr := tollbook(t, env, "facilitators", "accept", "acme"); code != 2 ||
 		!strings.Contains(stderr, "ADDRESS is missing") {
 		t.Errorf("accept without an address: exit %d\n%s", code, stderr)
 	}

@@ -31,13 +31,13 @@ func TestImportCatalogue(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
 	host := s.Listener.Addr().String()
-	code, stdout, stderr := run(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data,
+	code, stdout, stderr := tollbook(t, env, "services", "import", s.URL+"/discovery/resources", "--data", data,
 		"--crawl-allow-private", host)
 	if want := "1 services listed; 0 were listed already and got 0 new endpoints; 1 have an address that is " +
 		"never visited. Next: tollbook crawl visits them\n"; code != 0 || stdout != want || stderr != "" {
 		t.Errorf("exit %d, stdout %q, want %q; stderr\n%s", code, stdout, want, stderr)
 	}
-	if _, stdout, _ := run(t, env, "services", "list", "--data", data); !strings.Contains(stdout, "acme-quotes") ||
+	if _, stdout, _ := tollbook(t, env, "services", "list", "--data", data); !strings.Contains(stdout, "acme-quotes") ||
 		!strings.Contains(stdout, "Finance") {
 		t.Errorf("listed:\n%s", stdout)
 	}
@@ -45,12 +45,12 @@ func TestImportCatalogue(t *testing.T) {
 		s.URL + "/discovery/resources": "refused", // private, and not allowed
 		"https://":                     "must start with",
 	} {
-		if code, _, stderr := run(t, env, "services", "import", address, "--data", data); code != 1 ||
+		if code, _, stderr := tollbook(t, env, "services", "import", address, "--data", data); code != 1 ||
 			!strings.Contains(stderr, fault) {
 			t.Errorf("import %s: exit %d, stderr %q, want %q", address, code, stderr, fault)
 		}
 	}
-	if code, _, _ := run(t, env, "services", "import", s.URL, "--data", data, "--crawl-host-gap", "0s"); code != 2 {
+	if code, _, _ := tollbook(t, env, "services", "import", s.URL, "--data", data, "--crawl-host-gap", "0s"); code != 2 {
 		t.Errorf("a gap of nothing: exit %d, want 2", code)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tollbook/build"
-	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
@@ -147,7 +147,7 @@ func (d *steppedDirectory) build(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	b, err := build.Run(ctx, d.DB, d.folder, build.Options{Now: d.now, Every: 15 * time.Minute,
-		LogDelay: publication.LogDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
+		LogDelay: run.LogDelay, Site: render.Site{BaseURL: "https://tollbook.example"}})
 	if err != nil {
 		t.Fatalf("%s: %v", d.now.Format(time.TimeOnly), err)
 	}
@@ -155,7 +155,7 @@ func (d *steppedDirectory) build(t *testing.T) {
 		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot,
 			err)
 	}
-	if _, err := publication.Prune(d.folder, d.now, b.Needed); err != nil {
+	if _, err := run.Prune(d.folder, d.now, b.Needed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -64,7 +64,7 @@ func TestCompletion(t *testing.T) {
 	} {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := run(t, nil, append([]string{"__complete"}, tt.args...)...)
+			code, stdout, stderr := tollbook(t, nil, append([]string{"__complete"}, tt.args...)...)
 			if code != 0 {
 				t.Errorf("exit %d: %s", code, stderr)
 			}

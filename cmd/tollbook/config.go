@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/settings"
 )
@@ -25,7 +24,7 @@ EXIT STATUS
 
 0 if the settings are printed, 2 for a configuration that every command refuses.`,
 		Example: "  tollbook config\n  tollbook config --json --serve-listen 127.0.0.1:8080",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			values, err := c.Values(cmd.Flags(), os.Getenv)
 			if err != nil {

@@ -94,7 +94,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 		n, patience, limits = maxConnections(t, 10_000), time.Second, nil
 	}
 	env, data := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}, memoryDir(t)
-	ran(t, env, "services", "import", writeFile(t, "list.json", directory(200, strings.Repeat("words ", 40))))
+	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(200, strings.Repeat("words ", 40))))
 	ran(t, env, "build", "--data", data)
 	for _, test := range []struct {
 		name    string

@@ -3,9 +3,8 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/crawl"
 )
@@ -27,8 +26,8 @@ func (o *contactOptions) hasContact() bool {
 // validate refuses a contact that no user agent can contain.
 func (o *contactOptions) validate() error {
 	if _, err := crawl.ReadContact(o.Contact); err != nil {
-		return usage.Errorf("--crawl-contact %q: %w; give a URL such as https://your-domain/bot, or "+
-			"mailto:you@your-domain", redact.User(o.Contact), err)
+		return terminal.UsageErrorf("--crawl-contact %q: %w; give a URL such as https://your-domain/bot, or "+
+			"mailto:you@your-domain", settings.RedactUser(o.Contact), err)
 	}
 	return nil
 }

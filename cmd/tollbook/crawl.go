@@ -14,18 +14,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 )
 
 // crawlOptions are the flags of crawl.
 type crawlOptions struct {
-	cli.DataOptions
+	dataOptions
 	visitOptions
 	paceOptions
 	freeHostOptions
@@ -37,7 +35,7 @@ type crawlOptions struct {
 
 // AddFlags adds the flags of crawl.
 func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
@@ -49,7 +47,7 @@ func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *crawlOptions) validate() error {
 	if o.FacilitatorEvery < 0 {
-		return usage.Errorf("--schedule-facilitators %s: use 0 or more", o.FacilitatorEvery)
+		return terminal.UsageErrorf("--schedule-facilitators %s: use 0 or more", o.FacilitatorEvery)
 	}
 	return cmp.Or(o.paceOptions.validate(), o.visitOptions.validate(), o.synthesisOptions.validate())
 }
@@ -83,7 +81,7 @@ EXIT STATUS
 0 if every due service was visited, whatever its state; 1 if the crawl itself failed; 2 for an error in the command
 line or the configuration, such as a missing --crawl-contact.`,
 		Example: "  tollbook crawl --once",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -100,8 +98,8 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
-	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
+	logger := newLogger(ctx, slog.LevelInfo)
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return err
 	}
@@ -112,7 +110,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
 	}
-	bar := progress.NewCounter("visited")
+	bar := terminal.NewCounter("visited")
 	options := crawl.Options{
 		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
 		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,

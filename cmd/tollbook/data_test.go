@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 // TestDataFolder checks that commands which read what is published follow the folder of --data, TOLLBOOK_DATA or the
@@ -70,7 +70,7 @@ func TestUnknownVariable(t *testing.T) {
 			}
 			args = append(args, "x")
 		}
-		if !errors.As(err, new(usage.Error)) || err.Error() != want {
+		if !errors.As(err, new(terminal.UsageError)) || err.Error() != want {
 			t.Errorf("tollbook %s: %v, want %s", strings.Join(args, " "), err, want)
 		}
 	}

@@ -10,17 +10,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/demo"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 )
 
 // demoOptions are the flags of demo.
 type demoOptions struct {
-	cli.DataOptions
+	dataOptions
 	listenOptions
 	appearanceOptions
 	Interval time.Duration
@@ -35,7 +34,7 @@ const demoRateLimit = 6000
 
 // AddFlags adds the flags of demo.
 func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.listenOptions.AddFlags(f, "127.0.0.1:4020", demoRateLimit)
 	o.appearanceOptions.AddFlags(f)
 	f.DurationVar(&o.Interval, "interval", 15*time.Second, "`time` between two visits to a sample service")
@@ -43,7 +42,7 @@ func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *demoOptions) validate() error {
 	if o.Interval < time.Second {
-		return usage.Errorf("--interval %s: use 1s or more", o.Interval)
+		return terminal.UsageErrorf("--interval %s: use 1s or more", o.Interval)
 	}
 	return o.listenOptions.validate()
 }
@@ -68,7 +67,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if something failed.`,
 		Example: "  tollbook demo\n  tollbook demo --listen 127.0.0.1:8080 --site-templates templates/",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.isDefaultFolder = c.IsDefault(cmd.Flags(), "data", os.Getenv)
@@ -93,7 +92,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		o.Data = demo.WritableFolder(o.Data)
 	}
 	return demo.Run(ctx, l, demo.Options{
-		Database: database.Options{
+		Database: run.DatabaseOptions{
 			URL: os.Getenv("DATABASE_URL"), Data: o.Data, Program: version.Version(), Directory: "demo",
 			Fetch: o.Fetch,
 		},

@@ -21,7 +21,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -55,7 +54,7 @@ func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	t.Run("pages", func(t *testing.T) { checkPages(t, base) })
 	t.Run("settlements", func(t *testing.T) { checkSettled(t, base) })
 	t.Run("same folder", func(t *testing.T) {
-		code, _, stderr := run(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0")
+		code, _, stderr := tollbook(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0")
 		want := fmt.Sprintf("data folder in use: %s is held by process %d", filepath.Join(data, "postgres"),
 			p.Process.Pid)
 		if code != 1 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
@@ -65,7 +64,7 @@ func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	t.Run("same port", func(t *testing.T) {
 		other := t.TempDir()
 		address := strings.TrimPrefix(base, "http://")
-		code, stdout, stderr := run(t, nil, "demo", "--data", other, "--listen", address)
+		code, stdout, stderr := tollbook(t, nil, "demo", "--data", other, "--listen", address)
 		if code != 1 || stdout != "" || !strings.Contains(stderr,
 			"listen on "+address+": another program uses this address") {
 			t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
@@ -299,7 +298,7 @@ func TestDemoFollowsPrices(t *testing.T) { // not parallel: each demo needs the 
 	var offset atomic.Int64
 	began := time.Now()
 	o := demoOptions{
-		DataOptions: cli.DataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
+		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"},
 		Interval:  time.Second,
 		now:       func() time.Time { return began.Add(time.Duration(offset.Load())) }, // it never advances by itself
 		stopLimit: time.Minute,

@@ -9,13 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
-	"tollbook/cmd/tollbook/worker"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/pull"
@@ -26,7 +22,7 @@ import (
 
 // directoryOptions are the flags of the commands that run a directory on a schedule: up and work.
 type directoryOptions struct {
-	cli.DataOptions
+	dataOptions
 	siteOptions
 	keyOptions
 	visitOptions
@@ -35,14 +31,14 @@ type directoryOptions struct {
 	retentionOptions
 	synthesisOptions
 	networkOptions
-	Schedule   worker.Schedule
+	Schedule   run.Schedule
 	VisitLimit time.Duration
 	To, Expand string
 }
 
 // AddFlags adds the flags that up and work share.
 func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
@@ -67,13 +63,13 @@ func (o *directoryOptions) validate() error {
 		return err
 	}
 	if o.VisitLimit < time.Second {
-		return usage.Errorf("--visit-limit %s: use 1s or more", o.VisitLimit)
+		return terminal.UsageErrorf("--visit-limit %s: use 1s or more", o.VisitLimit)
 	}
-	if _, ok := publication.Expansions[o.Expand]; !ok {
-		return usage.Errorf("--expand %q: use auto, all, contract or none", o.Expand)
+	if _, ok := run.Expansions[o.Expand]; !ok {
+		return terminal.UsageErrorf("--expand %q: use auto, all, contract or none", o.Expand)
 	}
 	if o.To != "" && objects.SameFolder(o.To, o.Public()) {
-		return usage.Errorf("--publish-to %s: builds are published to this folder already", o.To)
+		return terminal.UsageErrorf("--publish-to %s: builds are published to this folder already", o.To)
 	}
 	for _, d := range []struct {
 		name           string
@@ -84,14 +80,14 @@ func (o *directoryOptions) validate() error {
 		{"retention", o.Schedule.Retention, time.Second},
 	} {
 		if d.value < d.minimum {
-			return usage.Errorf("--schedule-%s %s: use %s or more", d.name, d.value, d.minimum)
+			return terminal.UsageErrorf("--schedule-%s %s: use %s or more", d.name, d.value, d.minimum)
 		}
 	}
 	return cmp.Or(o.siteOptions.validate(), o.retentionOptions.validate(), o.synthesisOptions.validate())
 }
 
 // networks returns the networks to index, which may be none.
-func (o *directoryOptions) networks(tables []networks.Table) ([]networks.Network, error) {
+func (o *directoryOptions) networks(tables []settings.Networks) ([]settings.Network, error) {
 	if o.Networks.IsEmpty(tables) {
 		return nil, nil
 	}
@@ -110,8 +106,8 @@ type workerOptions struct {
 }
 
 func (o *directoryOptions) newWorker(
-	ctx context.Context, db *database.DB, list []networks.Network, wo workerOptions,
-) (*worker.Worker, error) {
+	ctx context.Context, db *run.Database, list []settings.Network, wo workerOptions,
+) (*run.Worker, error) {
 	guard, err := o.guard()
 	if err != nil {
 		return nil, err
@@ -123,7 +119,7 @@ func (o *directoryOptions) newWorker(
 	if err != nil {
 		return nil, err
 	}
-	options := worker.Options{
+	options := run.WorkerOptions{
 		Crawl: crawl.Options{
 			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
 			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,
@@ -137,22 +133,22 @@ func (o *directoryOptions) newWorker(
 			return nil, err
 		}
 	}
-	return worker.New(ctx, db, options)
+	return run.NewWorker(ctx, db, options)
 }
 
-func (o *directoryOptions) addBuilder(to *worker.Options) (err error) {
+func (o *directoryOptions) addBuilder(to *run.WorkerOptions) (err error) {
 	if to.Folder, err = o.OpenPublic(); err != nil {
 		return err
 	}
 	to.Folder.SetRetention(o.retention())
 	b := buildOptions{
-		DataOptions: o.DataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
+		dataOptions: o.dataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
 		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
 	}
 	if to.Builder, err = b.newBuilder(slog.New(schedule.Logs(to.Logger.Handler()))); err != nil {
 		return err
 	}
 	key, err := o.signingKey()
-	to.Publish = publication.PublishOptions{To: o.To, Key: key, Expand: o.Expand, Every: o.Schedule.Publish}
+	to.Publish = run.PublishOptions{To: o.To, Key: key, Expand: o.Expand, Every: o.Schedule.Publish}
 	return err
 }

@@ -25,7 +25,7 @@ func TestSnapshotAfterSilence(t *testing.T) {
 	data := t.TempDir()
 	build := func() (id string) {
 		t.Helper()
-		code, stdout, stderr := run(t, env, "build", "--json", "--data", data)
+		code, stdout, stderr := tollbook(t, env, "build", "--json", "--data", data)
 		if code != 0 {
 			t.Fatal(stderr)
 		}
@@ -77,12 +77,12 @@ func TestDiskFullWhileBuilding(t *testing.T) {
 	testgate.All(t)
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := smallDisk(t, 48<<20)
-	list := writeFile(t, "services.json", directory(100, "Sums of all kinds."))
-	if code, _, stderr := run(t, env, "services", "import", list); code != 0 {
+	list := writeFile(t, "services.json", listOfServices(100, "Sums of all kinds."))
+	if code, _, stderr := tollbook(t, env, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
 	build := func() (code int, stderr string) {
-		code, _, stderr = run(t, env, "build", "--data", data)
+		code, _, stderr = tollbook(t, env, "build", "--data", data)
 		return code, stderr
 	}
 	if code, stderr := build(); code != 0 {
@@ -130,17 +130,17 @@ func TestDiskFullUnderPostgres(t *testing.T) {
 	testgate.All(t)
 	needPostgres(t)
 	data := smallDisk(t, 256<<20)
-	if code, _, stderr := run(t, nil, "services", "list", "--data", data); code != 0 {
+	if code, _, stderr := tollbook(t, nil, "services", "list", "--data", data); code != 0 {
 		t.Fatal(stderr)
 	}
 	filler := fill(t, data, 1<<20)
-	list := writeFile(t, "services.json", directory(4000, strings.Repeat("Sums of all kinds. ", 100))) // 8 MB
+	list := writeFile(t, "services.json", listOfServices(4000, strings.Repeat("Sums of all kinds. ", 100))) // 8 MB
 	// disk_full, in any language
 	fails(t, nil, "(SQLSTATE 53100)", "services", "import", list, "--data", data)
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := run(t, nil, "services", "list", "--json", "--data", data)
+	code, stdout, stderr := tollbook(t, nil, "services", "list", "--json", "--data", data)
 	if code != 0 || stdout != "[]\n" {
 		t.Errorf("after a refused import: exit %d, %d bytes listed\n%s", code, len(stdout), stderr)
 	}

@@ -13,17 +13,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/doctor"
-	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
-	cli.DataOptions
+	dataOptions
 	keyOptions
 	contactOptions
 	networkOptions
@@ -36,7 +34,7 @@ type doctorOptions struct {
 
 // AddFlags adds the flags of doctor.
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
 	o.contactOptions.AddFlags(f)
 	o.retentionOptions.AddFlags(f)
@@ -81,10 +79,10 @@ EXIT STATUS
 
 0 without a fault, 1 with one, 2 for a configuration that every command refuses.`,
 		Example: "  tollbook doctor\n  tollbook doctor --json --timeout 5s",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.Timeout < time.Second {
-				return usage.Errorf("--timeout %s: use 1s or more", o.Timeout)
+				return terminal.UsageErrorf("--timeout %s: use 1s or more", o.Timeout)
 			}
 			return o.contactOptions.validate()
 		},
@@ -101,7 +99,7 @@ func runDoctor(ctx context.Context, o doctorOptions, c *settings.Configuration, 
 	if err != nil {
 		return err
 	}
-	bar := progress.NewCounter("checked")
+	bar := terminal.NewCounter("checked")
 	findings := doctor.Examine(ctx, doctor.Checks(components), o.Timeout, bar.Set)
 	bar.Finish()
 	if err := ctx.Err(); err != nil {
@@ -120,7 +118,7 @@ func runDoctor(ctx context.Context, o doctorOptions, c *settings.Configuration, 
 func (o *doctorOptions) components(ctx context.Context, c *settings.Configuration) (doctor.Options, error) {
 	key, err := o.signingKey()
 	if err != nil {
-		return doctor.Options{}, usage.Error{Err: err}
+		return doctor.Options{}, terminal.UsageError{Err: err}
 	}
 	rpc := map[string][]string{}
 	if !o.Networks.IsEmpty(c.Networks) {
@@ -144,7 +142,7 @@ func (o *doctorOptions) components(ctx context.Context, c *settings.Configuratio
 		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
 		BaseURL: baseURL, Key: key,
 		Retention: o.retention(), RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
-		Logger: cli.NewLogger(ctx, slog.LevelInfo),
+		Logger: newLogger(ctx, slog.LevelInfo),
 	}, nil
 }
 

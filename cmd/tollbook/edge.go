@@ -11,19 +11,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/site/serve/edge"
 )
 
 func newEdgeCommand() *cobra.Command {
-	return cli.NewGroup(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "edge",
 		Short: "Generate a configuration for nginx, Cloudflare or CloudFront",
 		Long: `Edge prints a program or configuration with which another server answers readers as tollbook serve does.
 It is complete and commented, and generated from the same table of routes. Its first lines list what that server
-can't do. Generate it again after an upgrade.` + cli.GroupStatus,
+can't do. Generate it again after an upgrade.` + groupStatus,
 	}, newEdgeNginxCommand(), newEdgeCloudflareCommand(), newEdgeCloudFrontCommand())
 }
 
@@ -48,7 +47,7 @@ func writeProgram(stdout io.Writer, program []byte, err error) error {
 
 func checkRate(limit int) error {
 	if limit < 1 {
-		return usage.Errorf("--rate-limit %d: use 1 or more", limit)
+		return terminal.UsageErrorf("--rate-limit %d: use 1 or more", limit)
 	}
 	return nil
 }
@@ -57,7 +56,7 @@ const edgeRate = "API `requests` a minute that one client may send"
 
 func newEdgeNginxCommand() *cobra.Command {
 	var o edge.Nginx
-	var data cli.DataOptions
+	var data dataOptions
 	cmd := &cobra.Command{
 		Use:   "nginx",
 		Short: "Generate a configuration for nginx",
@@ -70,22 +69,22 @@ EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge nginx --server-name tollbook.example > /etc/nginx/conf.d/tollbook.conf && nginx -t",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			o.Folder = cmp.Or(o.Folder, data.Public())
 			if !plainWords.MatchString(o.Listen) || !plainWords.MatchString(o.ServerName) {
-				return usage.Errorf(
+				return terminal.UsageErrorf(
 					"--listen %q, --server-name %q: give values of nginx such as 80 and tollbook.example", o.Listen,
 					o.ServerName)
 			}
 			if _, _, err := net.SplitHostPort(o.Upstream); err != nil || !plainWords.MatchString(o.Upstream) {
-				return usage.Errorf("--upstream %q: give a host with a port, such as 127.0.0.1:4020", o.Upstream)
+				return terminal.UsageErrorf("--upstream %q: give a host with a port, such as 127.0.0.1:4020", o.Upstream)
 			}
 			if !plainPath.MatchString(o.Folder) || strings.Contains(o.Folder, " ") {
-				return usage.Errorf("--root %q: use only letters, digits and . _ - /", o.Folder)
+				return terminal.UsageErrorf("--root %q: use only letters, digits and . _ - /", o.Folder)
 			}
 			if o.MaxAge < 1 {
-				return usage.Errorf("--max-age %d: use 1 or more", o.MaxAge)
+				return terminal.UsageErrorf("--max-age %d: use 1 or more", o.MaxAge)
 			}
 			return checkRate(o.RateLimit)
 		},
@@ -127,11 +126,11 @@ EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge cloudflare > worker.js && npx wrangler deploy",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			for _, name := range []string{o.Bucket, o.Limiter, o.Serve} {
 				if !plainName.MatchString(name) {
-					return usage.Errorf(
+					return terminal.UsageErrorf(
 						"--bucket, --limiter, --serve: %q is no name of a binding; give one such as BUCKET", name)
 				}
 			}
@@ -170,10 +169,10 @@ EXIT STATUS
 
 0 if it is printed, 1 if not.`,
 		Example: "  tollbook edge cloudfront --bucket tollbook-bucket --serve tollbook-serve > function.js",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
 			if !plainID.MatchString(o.Bucket) || !plainID.MatchString(o.Serve) || o.Bucket == o.Serve {
-				return usage.Errorf("--bucket %q, --serve %q: give the ids of two different origins", o.Bucket, o.Serve)
+				return terminal.UsageErrorf("--bucket %q, --serve %q: give the ids of two different origins", o.Bucket, o.Serve)
 			}
 			return checkRate(o.RateLimit)
 		},

@@ -62,7 +62,7 @@ func TestEdgeRefuses(t *testing.T) {
 		{"edge", "cloudflare", "--rate-limit", "-1"},
 		{"edge", "cloudfront", "--bucket", "a'b"}, {"edge", "cloudfront", "--bucket", "serve"}, {"edge", "caddy"},
 	} {
-		if code, stdout, stderr := run(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
+		if code, stdout, stderr := tollbook(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
 			t.Errorf("tollbook %q: exit %d, %.80q, %q", args, code, stdout, stderr)
 		}
 	}

@@ -20,7 +20,7 @@ func TestExport(t *testing.T) {
 	dsn := postgrestest.NewDatabase(t)
 	env := []string{"DATABASE_URL=" + dsn, "USER=ada"}
 	data := t.TempDir()
-	ran(t, env, "services", "import", writeFile(t, "list.json", directory(3, "A <b>service</b> & more.")))
+	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(3, "A <b>service</b> & more.")))
 	ran(t, env, "facilitators", "import")
 	var some []struct{ ID string }
 	if err := json.Unmarshal([]byte(ran(t, env, "facilitators", "list", "--json")), &some); err != nil ||
@@ -44,7 +44,7 @@ func TestExport(t *testing.T) {
 	ran(t, env, "sources", "enable", "payai", "--as", "cleo")
 	ran(t, env, "sources", "enable", "cdp")
 	ran(t, env, "sources", "disable", "cdp")
-	if code, _, _ := run(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // creates the token
+	if code, _, _ := tollbook(t, env, "services", "verify", "service-0002", "--json"); code != 1 { // creates the token
 		t.Fatal("a service that nobody answers for is verified")
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -97,7 +97,7 @@ func TestExport(t *testing.T) {
 	if out := ran(t, other, "submissions", "show", ids[2]); !strings.Contains(out, "bob: reject It asks for nothing.") {
 		t.Errorf("the audit trail:\n%s", out)
 	}
-	if code, _, stderr := run(t, other, "import", full); code != 1 || !strings.Contains(stderr, "is not empty") {
+	if code, _, stderr := tollbook(t, other, "import", full); code != 1 || !strings.Contains(stderr, "is not empty") {
 		t.Errorf("imported twice: exit %d, %s", code, stderr)
 	}
 	elsewhere := t.TempDir()

@@ -92,7 +92,7 @@ func TestFacilitators(t *testing.T) {
 	data := t.TempDir()
 	tell := func(args ...string) string {
 		t.Helper()
-		code, stdout, stderr := run(t, env, append(args, "--data", data)...)
+		code, stdout, stderr := tollbook(t, env, append(args, "--data", data)...)
 		if code != 0 {
 			t.Fatalf("%s: exit %d\n%s", strings.Join(args, " "), code, stderr)
 		}
@@ -362,17 +362,17 @@ func TestFacilitatorsImportFaults(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		code, stdout, stderr := run(t, nil, "facilitators", "import", file, "--data",
+		code, stdout, stderr := tollbook(t, nil, "facilitators", "import", file, "--data",
 			filepath.Join(t.TempDir(), "data"))
 		if code != 1 || stdout != "" || !strings.Contains(stderr, "nothing was imported:\n"+file+": "+c.want) {
 			t.Errorf("exit %d, stderr\n%swant %s", code, stderr, c.want)
 		}
 	}
-	code, _, stderr := run(t, nil, "facilitators", "import", filepath.Join(t.TempDir(), "none.json"))
+	code, _, stderr := tollbook(t, nil, "facilitators", "import", filepath.Join(t.TempDir(), "none.json"))
 	if code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("no file: exit %d, %s", code, stderr)
 	}
-	code, _, stderr = run(t, nil, "facilitators", "trust")
+	code, _, stderr = tollbook(t, nil, "facilitators", "trust")
 	if code != 2 || !strings.Contains(stderr, "ID is missing") {
 		t.Errorf("trust of nobody: exit %d, %s", code, stderr)
 	}

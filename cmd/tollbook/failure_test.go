@@ -22,8 +22,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// directory returns a list of n services that no crawler visits.
-func directory(n int, description string) []byte {
+// listOfServices returns a list of n services that no crawler visits.
+func listOfServices(n int, description string) []byte {
 	type entry struct {
 		Name        string   `json:"service_name"`
 		Description string   `json:"description"`
@@ -77,7 +77,7 @@ func published(t *testing.T, data string) (id string) {
 // fails runs the program. It must exit with status 1 and one message that contains want, and print no secret.
 func fails(t *testing.T, env []string, want string, args ...string) {
 	t.Helper()
-	code, stdout, stderr := run(t, env, args...)
+	code, stdout, stderr := tollbook(t, env, args...)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "tollbook: ") || !strings.Contains(stderr, want) ||
 		strings.Contains(stderr, "panic") {
 		t.Errorf("tollbook %s: exit %d, stdout %q, stderr\n%swant 1 and\n%s", strings.Join(args, " "), code, stdout,
@@ -93,16 +93,16 @@ func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	good := postgrestest.NewDatabase(t)
 	data := t.TempDir()
-	list := writeFile(t, "services.json", directory(3, "Sums."))
+	list := writeFile(t, "services.json", listOfServices(3, "Sums."))
 	for _, args := range [][]string{{"services", "import", list, "--data", data}, {"build", "--data", data}} {
-		if code, _, stderr := run(t, []string{"DATABASE_URL=" + good}, args...); code != 0 {
+		if code, _, stderr := tollbook(t, []string{"DATABASE_URL=" + good}, args...); code != 0 {
 			t.Fatalf("tollbook %s: exit %d\n%s", strings.Join(args, " "), code, stderr)
 		}
 	}
 	snapshot := published(t, data)
 
 	newer := postgrestest.NewDatabase(t)
-	if code, _, stderr := run(t, []string{"DATABASE_URL=" + newer}, "services", "list"); code != 0 {
+	if code, _, stderr := tollbook(t, []string{"DATABASE_URL=" + newer}, "services", "list"); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
 	query(t, newer, `UPDATE tollbook_schema SET version = version + 1`)
@@ -169,7 +169,7 @@ func TestImport(t *testing.T) {
 	ran(t, env, "services", "list") // creates the tables, which the program says
 	listed := func() string {
 		t.Helper()
-		code, stdout, stderr := run(t, env, "services", "list", "--json")
+		code, stdout, stderr := tollbook(t, env, "services", "list", "--json")
 		if code != 0 || stderr != "" {
 			t.Fatalf("services list: exit %d\n%s", code, stderr)
 		}
@@ -213,12 +213,12 @@ endpoints    = ["/quote", "POST /search"]
 			}
 		})
 	}
-	if _, stdout, _ := run(t, env, "services",
+	if _, stdout, _ := tollbook(t, env, "services",
 		"list"); stdout != "No services are listed. Add some: tollbook services apply FILE\n" {
 		t.Errorf("services list says %q", stdout)
 	}
 	path := writeFile(t, "s.toml", []byte(good+"\n"+second))
-	if code, stdout, stderr := run(t, env, "services", "import", path); code != 0 ||
+	if code, stdout, stderr := tollbook(t, env, "services", "import", path); code != 0 ||
 		!strings.HasSuffix(stdout, "\n2 to add, 0 to change, 0 to retire, 0 unchanged\n"+
 			"Applied. Next: tollbook crawl visits the services\n") {
 		t.Fatalf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
@@ -241,7 +241,7 @@ endpoints    = ["/quote", "POST /search"]
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("services list --json (-want +got):\n%s", diff)
 	}
-	_, table, _ := run(t, env, "services", "list")
+	_, table, _ := tollbook(t, env, "services", "list")
 	if lines := strings.Split(table, "\n"); len(lines) != 4 ||
 		strings.Join(strings.Fields(lines[1]), " ") != "acme-quotes unknown Finance never https://api.acme.example" {
 		t.Errorf("services list says\n%s", table)
@@ -259,10 +259,10 @@ endpoints    = ["/quote", "POST /search"]
 // TestSampleAndRealStayApart checks that real services and a demo's services never share a database.
 func TestSampleAndRealStayApart(t *testing.T) { // not parallel: each demo needs the whole machine
 	testgate.All(t)
-	list := writeFile(t, "services.json", directory(1, "Sums."))
+	list := writeFile(t, "services.json", listOfServices(1, "Sums."))
 
 	real := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	if code, _, stderr := run(t, real, "services", "import", list); code != 0 {
+	if code, _, stderr := tollbook(t, real, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
 	p := command(t, real, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").start(t)
@@ -277,7 +277,7 @@ func TestSampleAndRealStayApart(t *testing.T) { // not parallel: each demo needs
 	fails(t, sample, "this database contains the sample services of a demo", "services", "import", list)
 	fails(t, sample, "this database contains the sample services of a demo", "crawl", "--once")
 	data := t.TempDir()
-	if code, _, stderr := run(t, sample, "build", "--data", data); code != 0 {
+	if code, _, stderr := tollbook(t, sample, "build", "--data", data); code != 0 {
 		t.Fatal(stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(data, "public", "current", "index.html"))
@@ -302,11 +302,11 @@ func TestEmptyDirectory(t *testing.T) {
 	}
 	checkEmpty(t, data) // a reader creates nothing
 
-	code, stdout, stderr := run(t, env, "crawl", "--once", "--data", data)
+	code, stdout, stderr := tollbook(t, env, "crawl", "--once", "--data", data)
 	if code != 0 || !strings.HasPrefix(stdout, "0 services visited in ") || stderr != "" {
 		t.Errorf("crawl: exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
 	}
-	code, stdout, stderr = run(t, env, "crawl", "--once", "--json", "--data", data)
+	code, stdout, stderr = tollbook(t, env, "crawl", "--once", "--json", "--data", data)
 	report := decode[map[string]float64](t, stdout)
 	delete(report, "seconds")
 	want := map[string]float64{"visits": 0, "online": 0, "degraded": 0, "offline": 0, "inconclusive": 0, "changes": 0,
@@ -314,7 +314,7 @@ func TestEmptyDirectory(t *testing.T) {
 	if diff := gocmp.Diff(want, report); code != 0 || stderr != "" || diff != "" {
 		t.Errorf("crawl --json: exit %d, stderr %q (-want +got):\n%s", code, stderr, diff)
 	}
-	code, stdout, stderr = run(t, env, "build", "--json", "--data", data)
+	code, stdout, stderr = tollbook(t, env, "build", "--json", "--data", data)
 	built := decode[struct {
 		Snapshot string
 		Services int

@@ -38,7 +38,7 @@ func TestPostgresFaultsUnderACrawl(t *testing.T) {
 		shop.Listener.Addr())
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)))
 	crawl := func() (code int, stderr string) {
-		code, _, stderr = run(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(),
+		code, _, stderr = tollbook(t, env, "crawl", "--once", "--crawl-allow-private", shop.Listener.Addr().String(),
 			"--crawl-host-gap", "1ms")
 		return code, stderr
 	}

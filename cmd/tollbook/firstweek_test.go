@@ -19,7 +19,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
@@ -131,7 +131,7 @@ func newWeek(t *testing.T) *week {
 // storeBootstrap stores an empty list of registries, so that the crawler asks none about the submitted domain.
 func (w *week) storeBootstrap() {
 	w.t.Helper()
-	db, err := database.Open(w.t.Context(), database.Options{Data: filepath.Join(w.dir, "tollbook-data")})
+	db, err := run.OpenDatabase(w.t.Context(), run.DatabaseOptions{Data: filepath.Join(w.dir, "tollbook-data")})
 	if err != nil {
 		w.t.Fatal(err)
 	}

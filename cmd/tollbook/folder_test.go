@@ -45,7 +45,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
 	data := memoryDir(t)
-	list := writeFile(t, "services.json", directory(5, "d"))
+	list := writeFile(t, "services.json", listOfServices(5, "d"))
 	dsn, other, empty := postgrestest.NewDatabase(t), postgrestest.NewDatabase(t), postgrestest.NewDatabase(t)
 	mine := []string{"DATABASE_URL=" + dsn}
 	ran(t, mine, "services", "import", list, "--data", data)
@@ -81,7 +81,7 @@ func TestForeignDatabase(t *testing.T) {
 				}
 			}
 			before := filesOf(t, data)
-			code, stdout, stderr := run(t, test.env, append(strings.Fields(line), "--data", data)...)
+			code, stdout, stderr := tollbook(t, test.env, append(strings.Fields(line), "--data", data)...)
 			if code != 1 || !strings.Contains(stderr, test.want) || !strings.Contains(stderr, "tollbook build --force") {
 				t.Errorf("%s: tollbook %s: exit %d, want 1 and %q:\n%s%s", test.about, line, code, test.want, stdout,
 					stderr)
@@ -142,7 +142,7 @@ func TestRestoredDatabaseGoesOn(t *testing.T) {
 	t.Parallel()
 	data, dsn := memoryDir(t), postgrestest.NewDatabase(t)
 	env := []string{"DATABASE_URL=" + dsn}
-	ran(t, env, "services", "import", writeFile(t, "services.json", directory(7, "d")), "--data", data)
+	ran(t, env, "services", "import", writeFile(t, "services.json", listOfServices(7, "d")), "--data", data)
 	ran(t, env, "build", "--data", data)
 	copied := []string{"DATABASE_URL=" + restoredDSN(t, dsn)}
 	ran(t, copied, "build", "--data", data)

@@ -9,9 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -19,14 +18,14 @@ import (
 
 // fromOptions say which publication is read.
 type fromOptions struct {
-	cli.DataOptions
+	dataOptions
 	From   string // "" for what is published in the data folder
 	Memory int    // MB
 }
 
 // AddFlags adds --data, --from and --memory.
 func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	f.StringVar(&o.From, "from", "",
 		"`place` to read from: a folder that snapshots are published to, one expanded tree, or s3://bucket/prefix; "+
 			"by default <data>/public")
@@ -37,13 +36,13 @@ func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *fromOptions) validate() error {
 	if strings.Contains(o.From, "://") && !objects.IsBucket(o.From) {
-		return usage.Errorf("--from %q: give a folder, or s3://bucket/prefix", redact.URL(o.From))
+		return terminal.UsageErrorf("--from %q: give a folder, or s3://bucket/prefix", settings.RedactURL(o.From))
 	}
 	if o.Memory < 16 || o.Memory > 1<<20 {
-		return usage.Errorf("--memory %d: use 16 MB or more", o.Memory)
+		return terminal.UsageErrorf("--memory %d: use 16 MB or more", o.Memory)
 	}
 	if strings.Contains(o.From, "://") && !objects.IsBucket(o.From) {
-		return usage.Errorf("--from %q: give a folder or s3://bucket/prefix", redact.User(o.From))
+		return terminal.UsageErrorf("--from %q: give a folder or s3://bucket/prefix", settings.RedactUser(o.From))
 	}
 	return nil
 }

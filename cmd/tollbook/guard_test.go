@@ -18,8 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/crawl"
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
@@ -129,7 +128,7 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 	p := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: 1}, probe.Options{Guard: &s.guard})
 	t.Cleanup(p.Close)
 	h := serve.NewHandler(serve.Options{Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		Submit: server.SubmitOptions(db.DB, p, listing.FreeHosts{})})
+		Submit: run.SubmitOptions(db.DB, p, listing.FreeHosts{})})
 	client := netip.MustParseAddr("198.18.0.1") // each submission has its own client, to stay below the limit
 	return func(address string) {
 		fields := []string{"url"}
@@ -156,14 +155,14 @@ func submissionDoor(t *testing.T, s *snare) func(string) {
 }
 
 // openTestDatabase returns a new database for the test.
-func openTestDatabase(t *testing.T) *database.DB {
+func openTestDatabase(t *testing.T) *run.Database {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	return &database.DB{DB: db}
+	return &run.Database{DB: db}
 }
 
 // TestNoListingLeadsInside imports every way to a lure as a service, from a list and from a catalogue. Then it visits
@@ -286,7 +285,7 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 	var list []map[string]any
 	for _, host := range hosts {
 		address := "http://" + host + ":" + port
-		if code, stdout, stderr := run(t, env, "lint", address); code != 2 {
+		if code, stdout, stderr := tollbook(t, env, "lint", address); code != 2 {
 			t.Errorf("lint %s: exit %d, %s%s", address, code, stdout, stderr)
 		}
 	}
@@ -305,11 +304,11 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 	}
 	ran(t, env, "services", "import", writeFile(t, "list.json", data))
 	for i, host := range inside {
-		if code, _, stderr := run(t, env, "services", "import",
+		if code, _, stderr := tollbook(t, env, "services", "import",
 			"http://"+host+":"+port+"/discovery/resources"); code != 1 || !strings.Contains(stderr, "refused") {
 			t.Errorf("import from %s: exit %d, %s", host, code, stderr)
 		}
-		if code, _, stderr := run(t, env, "services", "verify", fmt.Sprintf("s%d", i)); code != 1 ||
+		if code, _, stderr := tollbook(t, env, "services", "verify", fmt.Sprintf("s%d", i)); code != 1 ||
 			!strings.Contains(stderr, "refused") {
 			t.Errorf("the owner at %s: exit %d, %s", host, code, stderr)
 		}

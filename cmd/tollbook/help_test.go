@@ -56,7 +56,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 // TestVersion checks that a program that was built without a record of its commit, as a test is, says so.
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	code, stdout, _ := run(t, nil, "--version")
+	code, stdout, _ := tollbook(t, nil, "--version")
 	if want := "tollbook version devel, commit not recorded (go build in a clone records it), go"; code != 0 ||
 		!strings.HasPrefix(stdout, want) {
 		t.Errorf("exit %d: %s, want %s", code, stdout, want)
@@ -184,7 +184,7 @@ func TestHelpAndVersion(t *testing.T) {
 		{"demo --help", "Ctrl-C stops"},
 		{"--version", "tollbook version "},
 	} {
-		code, stdout, stderr := run(t, nil, strings.Fields(tt.args)...)
+		code, stdout, stderr := tollbook(t, nil, strings.Fields(tt.args)...)
 		if code != 0 || !strings.Contains(stdout, tt.want) || stderr != "" {
 			t.Errorf("tollbook %s: exit %d, stderr %q, want %q on stdout:\n%s", tt.args, code, stderr, tt.want, stdout)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/templates"
 )
 
@@ -116,8 +116,8 @@ func TestHostingCosts(t *testing.T) {
 	limit := fmt.Sprintf(
 		"at most %s writes a day, as if all of them changed in each publication. That is %s dollars a "+
 			"day: %s files with a build every 15 minutes, %s with one every four hours",
-		grouped(publication.MaxDailyWrites), shownDollars(publication.MaxDailyWrites/1e6*price["write"]),
-		grouped(math.Floor(publication.MaxDailyWrites/96)), grouped(math.Floor(publication.MaxDailyWrites/6)))
+		grouped(run.MaxDailyWrites), shownDollars(run.MaxDailyWrites/1e6*price["write"]),
+		grouped(math.Floor(run.MaxDailyWrites/96)), grouped(math.Floor(run.MaxDailyWrites/6)))
 	if !strings.Contains(page, limit) {
 		t.Errorf("the page lacks %q", limit)
 	}

@@ -12,20 +12,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 )
 
 // importOptions are the flags of services import.
 type importOptions struct {
-	cli.DataOptions
-	cli.ActorOptions
+	dataOptions
+	actorOptions
 	visitOptions
 	HostGap time.Duration
 	DryRun  bool
@@ -33,18 +30,18 @@ type importOptions struct {
 }
 
 // list returns a list to import. Somebody else may have made it, so its categories are accepted.
-func (o *importOptions) list(name string) *services.List {
-	return &services.List{Name: name, NewCategories: true, Actor: o.As}
+func (o *importOptions) list(name string) *listServices {
+	return &listServices{Name: name, NewCategories: true, Actor: o.As}
 }
 
-func (o *importOptions) applyOptions() services.ApplyOptions {
-	return services.ApplyOptions{DryRun: o.DryRun, JSON: o.JSON}
+func (o *importOptions) applyOptions() applyMode {
+	return applyMode{DryRun: o.DryRun, JSON: o.JSON}
 }
 
 // AddFlags adds the flags of services import.
 func (o *importOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
-	o.ActorOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
+	o.actorOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
 	f.BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
@@ -77,17 +74,17 @@ EXIT STATUS
 0 if everything is imported, or with --dry-run would be; 1 if nothing is.`,
 		Example: "  tollbook services import services.toml\n" +
 			"  tollbook services import --dry-run https://facilitator.example/discovery/resources",
-		Args:    cli.Arguments("FILE"),
+		Args:    arguments("FILE"),
 		PreRunE: func(*cobra.Command, []string) error { return o.Validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasPrefix(args[0], "https://") || strings.HasPrefix(args[0], "http://") {
 				return runImportURL(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
 			if strings.Contains(args[0], "://") {
-				return usage.Errorf("%q: give a file, or a URL that begins with https:// or http://", args[0])
+				return terminal.UsageErrorf("%q: give a file, or a URL that begins with https:// or http://", args[0])
 			}
-			return o.list(args[0]).RunFile(cmd.Context(), o.DataOptions, o.applyOptions(),
-				services.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
+			return o.list(args[0]).RunFile(cmd.Context(), o.dataOptions, o.applyOptions(),
+				streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()})
 		},
 	}
 	o.AddFlags(cmd.Flags())
@@ -103,8 +100,8 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	if err := cmp.Or(checkHostGap(o.HostGap), o.contactOptions.validate()); err != nil {
 		return err
 	}
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
+	logger := newLogger(ctx, slog.LevelInfo)
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}
@@ -122,9 +119,9 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 		}
 		l := o.list(listURL)
 		l.Data = data
-		return l.Run(ctx, db, o.applyOptions(), services.Streams{Out: stdout}) // it removes nothing, so it never asks
+		return l.Run(ctx, db, o.applyOptions(), streams{Out: stdout}) // it removes nothing, so it never asks
 	}
-	bar := progress.NewCounter("read")
+	bar := terminal.NewCounter("read")
 	run := c.Import
 	if o.DryRun {
 		run = c.Preview

@@ -10,19 +10,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 )
 
 // networkOptions say which chains are read, and from where.
 type networkOptions struct {
-	Networks networks.Options
+	Networks settings.NetworkOptions
 }
 
 // AddFlags adds --rpc, --confirmations, --start and --network.
@@ -38,7 +36,7 @@ func (o *networkOptions) AddFlags(f *pflag.FlagSet) {
 
 // indexOptions are the flags of index.
 type indexOptions struct {
-	cli.DataOptions
+	dataOptions
 	networkOptions
 	Once    bool
 	JSON    bool
@@ -47,7 +45,7 @@ type indexOptions struct {
 
 // AddFlags adds the flags of index.
 func (o *indexOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.networkOptions.AddFlags(f)
 	f.BoolVar(&o.Once, "once", false, "read up to the newest final block of each network, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report of --once as JSON")
@@ -90,7 +88,7 @@ EXIT STATUS
 0 if every network was read up to its head, or index was stopped; 1 if a network failed, or --once was stopped
 early; 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook index --once --rpc base=https://base.example/rpc",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.Networks.Read(c.Networks)
 			if err != nil {
@@ -103,24 +101,24 @@ early; 2 for an error in the command line or the configuration.`,
 	return cmd
 }
 
-func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdout io.Writer) error {
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
-	port, err := server.OpenMetrics("--metrics", o.Metrics)
+func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdout io.Writer) error {
+	logger := newLogger(ctx, slog.LevelInfo)
+	port, err := run.OpenMetrics("--metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	logger = db.LogOutages(ctx, logger)
-	chains, err := networks.Store(ctx, db.DB, list, logger)
+	chains, err := settings.StoreNetworks(ctx, db.DB, list, logger)
 	if err != nil {
 		return err
 	}
-	bar := progress.NewNetworks(logger)
+	bar := terminal.NewNetworkProgress(logger)
 	metrics := chain.NewMetrics()
 	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: logger, Progress: bar.Set, Metrics: metrics})
 	if err != nil {
@@ -129,7 +127,7 @@ func runIndex(ctx context.Context, o indexOptions, list []networks.Network, stdo
 	partsCtx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		_ = port.Serve(partsCtx, server.MetricsHandler(metrics), logger)
+		_ = port.Serve(partsCtx, run.MetricsHandler(metrics), logger)
 	})
 	parts.Go(func() { db.KeepRunning(partsCtx, logger) })
 	defer func() {

@@ -92,7 +92,7 @@ func (n *nodes) set(change func()) {
 func (n *nodes) directory(t *testing.T, file string) []string {
 	t.Helper()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	if code, _, stderr := run(t, env, "facilitators", "import", file); code != 0 {
+	if code, _, stderr := tollbook(t, env, "facilitators", "import", file); code != 0 {
 		t.Fatalf("import: exit %d\n%s", code, stderr)
 	}
 	return env
@@ -130,7 +130,7 @@ func (n *nodes) pay(blocks int) {
 func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, settlements map[string]int64,
 	stderr string) {
 	t.Helper()
-	code, stdout, stderr := run(t, env, append(append([]string{"index", "--once", "--json"}, n.rpc...), args...)...)
+	code, stdout, stderr := tollbook(t, env, append(append([]string{"index", "--once", "--json"}, n.rpc...), args...)...)
 	if strings.Contains(stdout+stderr, nodeKey) {
 		t.Errorf("a key is shown:\n%s%s", stdout, stderr)
 	}
@@ -209,7 +209,7 @@ func TestIndexCommand(t *testing.T) {
 	if diff := cmp.Diff(want, sums(t, n.env)); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
-	code, stdout, _ := run(t, n.env, append([]string{"index", "--once", "--network", "eip155:8453"}, n.rpc...)...)
+	code, stdout, _ := tollbook(t, n.env, append([]string{"index", "--once", "--network", "eip155:8453"}, n.rpc...)...)
 	if code != 0 || !strings.HasPrefix(stdout, "Base (eip155:8453): 0 new settlements, 0 rolled back; ") {
 		t.Errorf("exit %d, it says: %s", code, stdout)
 	}

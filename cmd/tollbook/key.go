@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/output/archive"
 )
@@ -54,11 +53,11 @@ func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 }
 
 func newKeyCommand() *cobra.Command {
-	return cli.NewGroup(&cobra.Command{
+	return newGroup(&cobra.Command{
 		Use:   "key",
 		Short: "Create and show the key that signs snapshots",
 		Long: `Key creates and shows the Ed25519 key with which build and publish sign checkpoint.json. With its public
-half anybody can check that a copy of a snapshot is complete and comes from you.` + cli.GroupStatus,
+half anybody can check that a copy of a snapshot is complete and comes from you.` + groupStatus,
 	}, newKeyNewCommand(), newKeyPublicCommand())
 }
 
@@ -73,7 +72,7 @@ EXIT STATUS
 
 0 if the key is written, 1 if not.`,
 		Example: "  tollbook key new signing.pem > tollbook-key.pem",
-		Args:    cli.Arguments("FILE"),
+		Args:    arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := archive.NewKey()
 			if err != nil {
@@ -112,7 +111,7 @@ EXIT STATUS
 
 0 if it is printed, 1 if there is no key.`,
 		Example: "  tollbook key public --publish-key signing.pem",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			key, err := o.signingKey()
 			if err != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/lint"
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl/probe"
 	"tollbook/site/encode"
 )
@@ -49,7 +48,7 @@ func (o *lintOptions) validate() error {
 	case "", "GET", "POST", "PUT", "PATCH", "DELETE":
 		return o.contactOptions.validate()
 	}
-	return usage.Errorf("--method %q: use GET, POST, PUT, PATCH or DELETE", o.Method)
+	return terminal.UsageErrorf("--method %q: use GET, POST, PUT, PATCH or DELETE", o.Method)
 }
 
 func newLintCommand() *cobra.Command {
@@ -88,11 +87,11 @@ error in the command line.`,
 
     tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,
-		Args:    cli.Arguments("URL"),
+		Args:    arguments("URL"),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.Contains(args[0], "://") {
-				return usage.Errorf("lint needs a URL such as https://api.acme.example/quote, got %q", args[0])
+				return terminal.UsageErrorf("lint needs a URL such as https://api.acme.example/quote, got %q", args[0])
 			}
 			return runLint(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -110,8 +109,8 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	guard.AllowPrivate = o.AllowPrivate
 	p := probe.New(probe.Options{Guard: guard, Routes: o.routes, UserAgent: o.userAgent(), Pace: o.pace})
 	defer p.Close()
-	address = redact.User(address) // which is refused all the same
-	session := &probe.Session{}    // if the URL names a tool
+	address = settings.RedactUser(address) // which is refused all the same
+	session := &probe.Session{}            // if the URL names a tool
 	result := p.Probe(ctx, probe.Target{URL: address, Method: o.Method, Session: session})
 	p.EndSession(ctx, session)
 	var tools []probe.ToolResult

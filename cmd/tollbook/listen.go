@@ -9,10 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/notification"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
 )
@@ -40,13 +39,13 @@ func (o *listenOptions) AddFlags(f *pflag.FlagSet, listen string, rateLimit int)
 
 func (o *listenOptions) validate() error {
 	if o.RateLimit < 0 {
-		return usage.Errorf("--%srate-limit %d: use 0, for no limit, or more", o.prefix, o.RateLimit)
+		return terminal.UsageErrorf("--%srate-limit %d: use 0, for no limit, or more", o.prefix, o.RateLimit)
 	}
 	return nil
 }
 
 func (o *listenOptions) listen() (net.Listener, error) {
-	return server.Listen("--"+o.prefix+"listen", o.Listen)
+	return run.Listen("--"+o.prefix+"listen", o.Listen)
 }
 
 // proxyOptions say which proxies are between readers and this process, and where its metrics are.
@@ -75,13 +74,13 @@ func addMetricsFlag(f *pflag.FlagSet, target *string) {
 	f.StringVar(target, "metrics", "", settings.Of("serve.metrics").Meaning)
 }
 
-func (o *proxyOptions) openMetrics() (*server.MetricsPort, error) {
-	return server.OpenMetrics("--"+o.prefix+"metrics", o.Metrics)
+func (o *proxyOptions) openMetrics() (*run.MetricsPort, error) {
+	return run.OpenMetrics("--"+o.prefix+"metrics", o.Metrics)
 }
 
 // trusted returns the networks of the proxies.
 func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
-	return server.ParseNetworks("--"+o.prefix+"trusted-proxies", o.TrustedProxies)
+	return run.ParseNetworks("--"+o.prefix+"trusted-proxies", o.TrustedProxies)
 }
 
 // connectionOptions limit what readers can take that read slowly or not at all.
@@ -115,11 +114,11 @@ func (o *connectionOptions) validate() error {
 	}{{"max-connections", o.MaxConnections}, {"max-client-connections", o.MaxClientConnections},
 		{"sending-memory", o.SendingMemory}, {"min-rate", o.MinRate}} {
 		if v.value < 0 || v.value > 1<<20 {
-			return usage.Errorf("--serve-%s %d: use a number from 1 to %d, or 0 for no limit", v.name, v.value, 1<<20)
+			return terminal.UsageErrorf("--serve-%s %d: use a number from 1 to %d, or 0 for no limit", v.name, v.value, 1<<20)
 		}
 	}
 	if o.SendTimeout < time.Second {
-		return usage.Errorf("--serve-send-timeout %s: use 1s or more", o.SendTimeout)
+		return terminal.UsageErrorf("--serve-send-timeout %s: use 1s or more", o.SendTimeout)
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func (o *downloadLimit) AddFlags(f *pflag.FlagSet) {
 
 func (o *downloadLimit) validate() error {
 	if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
-		return usage.Errorf("--download-rate %d: use 0 MB a second, for no limit, or more", o.DownloadRate)
+		return terminal.UsageErrorf("--download-rate %d: use 0 MB a second, for no limit, or more", o.DownloadRate)
 	}
 	return nil
 }
@@ -166,10 +165,10 @@ func (o *submissionOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *submissionOptions) validate() error {
 	if o.MaxPending < 0 {
-		return usage.Errorf("--serve-max-pending %d: use 0, for no limit, or more", o.MaxPending)
+		return terminal.UsageErrorf("--serve-max-pending %d: use 0, for no limit, or more", o.MaxPending)
 	}
 	if o.Submissions && len(o.Notify) > 0 {
-		return notification.Check(o.Notify)
+		return run.CheckCommand(o.Notify)
 	}
 	return nil
 }
@@ -177,9 +176,9 @@ func (o *submissionOptions) validate() error {
 // notifier returns what runs the operator's command, and the metrics of submissions. Without a command it is nil.
 func (o *submissionOptions) notifier(
 	db *postgres.DB, logger *slog.Logger,
-) (n *notification.Notifier, metrics prometheus.Collector) {
+) (n *run.Notifier, metrics prometheus.Collector) {
 	if len(o.Notify) > 0 {
-		n = notification.New(db, notification.Options{Command: o.Notify, Logger: logger})
+		n = run.NewNotifier(db, run.NotifierOptions{Command: o.Notify, Logger: logger})
 	}
-	return n, notification.Figures(db, n, time.Now)
+	return n, run.Figures(db, n, time.Now)
 }

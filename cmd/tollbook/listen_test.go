@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 )
 
@@ -34,7 +34,7 @@ func TestTrustedProxies(t *testing.T) {
 	}
 	for _, text := range []string{"proxy.example", "10.0.0.0/33", "", "fe80::1%eth0/64", "::ffff:10.0.0.0/104",
 		"10.0.0.0-10.0.0.9"} {
-		if got, err := (&proxyOptions{TrustedProxies: []string{text}}).trusted(); !errors.As(err, new(usage.Error)) {
+		if got, err := (&proxyOptions{TrustedProxies: []string{text}}).trusted(); !errors.As(err, new(terminal.UsageError)) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -127,7 +127,7 @@ func TestLoad(t *testing.T) {
 	}
 	dsn := postgrestest.NewDatabase(t)
 	env, data := []string{"DATABASE_URL=" + dsn}, memoryDir(t)
-	ran(t, env, "services", "import", writeFile(t, "list.json", directory(200, "d")))
+	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(200, "d")))
 	ran(t, env, "build", "--data", data)
 	server := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0",
 		"--serve-rate-limit", "0").start(t)

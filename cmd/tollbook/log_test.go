@@ -19,8 +19,8 @@ func TestLog(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	dir := t.TempDir()
 	data, place := filepath.Join(dir, "data"), filepath.Join(dir, "place")
-	ran(t, env, "services", "import", writeFile(t, "list.json", directory(3, "Words.")))
-	if _, _, stderr := run(t, env, "build", "--data", data); stderr != "" {
+	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(3, "Words.")))
+	if _, _, stderr := tollbook(t, env, "build", "--data", data); stderr != "" {
 		t.Errorf("build without settings of logs writes %q to stderr", stderr)
 	}
 	logged := append(env, "TOLLBOOK_LOG_LEVEL=info", "TOLLBOOK_LOG_FORMAT=json")
@@ -34,7 +34,7 @@ func TestLog(t *testing.T) {
 		{[]string{"publish", "--data", data, "--publish-to", place}, []string{"place locked and read",
 			"snapshot checked and sent", "pointer written", "objects expanded"}},
 	} {
-		code, _, stderr := run(t, logged, test.args...)
+		code, _, stderr := tollbook(t, logged, test.args...)
 		if code != 0 {
 			t.Fatal(stderr)
 		}
@@ -57,7 +57,7 @@ func TestLog(t *testing.T) {
 		{"--log-level", "loud", `--log-level "loud": use debug, info, warn or error`},
 		{"--log-format", "xml", `--log-format "xml": use text or json`},
 	} {
-		if code, _, stderr := run(t, env, "build", "--data", data, test.flag, test.value); code != 2 ||
+		if code, _, stderr := tollbook(t, env, "build", "--data", data, test.flag, test.value); code != 2 ||
 			!strings.Contains(stderr, test.want) {
 			t.Errorf("%s %s: %d %s", test.flag, test.value, code, stderr)
 		}

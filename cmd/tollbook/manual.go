@@ -7,9 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/manual"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 )
 
@@ -26,17 +24,17 @@ EXIT STATUS
 
 0 if the pages are written, 1 if not.`,
 		Example: "  tollbook man man1 && man -l man1/tollbook-serve.1",
-		Args:    cli.Arguments("FOLDER"),
+		Args:    arguments("FOLDER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			date := ""
 			if s := os.Getenv("SOURCE_DATE_EPOCH"); s != "" {
 				seconds, err := strconv.ParseInt(s, 10, 64)
 				if err != nil {
-					return usage.Errorf("SOURCE_DATE_EPOCH %q: give a number of seconds", s)
+					return terminal.UsageErrorf("SOURCE_DATE_EPOCH %q: give a number of seconds", s)
 				}
 				date = time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 			}
-			return manual.Write(cmd.Root(), args[0], date, version.Version())
+			return terminal.WriteManual(cmd.Root(), args[0], date, version.Version())
 		},
 	}
 	return cmd

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/manual"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 // TestManual checks that each command in the help has a manual page with the same words, and the same bytes every time.
@@ -20,11 +20,11 @@ func TestManual(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	root := newRootCommand()
-	if err := manual.Write(root, dir, "2026-11-21", "1"); err != nil {
+	if err := terminal.WriteManual(root, dir, "2026-11-21", "1"); err != nil {
 		t.Fatal(err)
 	}
 	again := t.TempDir()
-	if err := manual.Write(newRootCommand(), again, "2026-11-21", "1"); err != nil {
+	if err := terminal.WriteManual(newRootCommand(), again, "2026-11-21", "1"); err != nil {
 		t.Fatal(err)
 	}
 	order := regexp.MustCompile(`^\.(TH|SH|PP|TP|nf|fi|in|nh|ad)\b`)
@@ -33,7 +33,7 @@ func TestManual(t *testing.T) {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
-		name := manual.PageName(c) + ".1"
+		name := terminal.ManualName(c) + ".1"
 		pages[name] = true
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -107,7 +107,7 @@ func TestReady(t *testing.T) {
 			if address == "" {
 				address = answering(t) + "/" + tt.answer
 			}
-			code, stdout, stderr := run(t, nil, "ready", address)
+			code, stdout, stderr := tollbook(t, nil, "ready", address)
 			if code != tt.status || !strings.Contains(stdout+stderr, tt.want) {
 				t.Errorf("exit %d, %q; want %d, %q", code, stdout+stderr, tt.status, tt.want)
 			}

@@ -15,10 +15,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/site/serve"
 	"tollbook/site/serve/mcp"
@@ -48,7 +47,7 @@ func (o *mcpOptions) validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if o.HTTP && err == nil && len(o.Hosts) == 0 {
 		if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
-			return usage.Errorf("--listen %s: other machines can reach this address; add --hosts with the names that "+
+			return terminal.UsageErrorf("--listen %s: other machines can reach this address; add --hosts with the names that "+
 				"clients use", o.Listen)
 		}
 	}
@@ -87,7 +86,7 @@ EXIT STATUS
 0 if the client left or the program was stopped, 1 if it could not listen or read or the client's messages were
 invalid, 2 for an error in the command line.`,
 		Example: "  tollbook mcp --from /srv/tollbook/public\n  tollbook mcp --http --hosts mcp.tollbook.example",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runMCP(cmd.Context(), o, os.Stdin, os.Stdout)
@@ -99,7 +98,7 @@ invalid, 2 for an error in the command line.`,
 
 // runMCP answers until ctx ends or, without --http, until stdin ends. Then only the client's messages go to stdout.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
+	logger := newLogger(ctx, slog.LevelInfo)
 	trusted, err := o.trusted()
 	if err != nil {
 		return err
@@ -122,7 +121,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	}
 	defer source.Close()
 	metrics := serve.NewMetrics()
-	connections := server.NewConnections(defaultConnections().limits(trusted), logger)
+	connections := run.NewConnections(defaultConnections().limits(trusted), logger)
 	reader := serve.NewHandler(serve.Options{Source: source, Logger: logger, Metrics: metrics,
 		Connections: connections})
 	tools, err := mcp.New(mcp.Options{Reader: reader, Version: version.Version(), Logger: logger})
@@ -133,7 +132,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		server.Follow(ctx, source)
+		run.Follow(ctx, source)
 		return nil
 	})
 	g.Go(func() error { return port.Serve(ctx, metrics, logger) })

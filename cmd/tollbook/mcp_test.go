@@ -38,14 +38,14 @@ func newAgency(t *testing.T) *agency {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	a := &agency{data: dir, env: []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}}
-	a.must(t, "services", "import", writeFile(t, "services.json", directory(12, "One\u202e call")))
+	a.must(t, "services", "import", writeFile(t, "services.json", listOfServices(12, "One\u202e call")))
 	a.build(t)
 	return a
 }
 
 func (a *agency) must(t *testing.T, args ...string) {
 	t.Helper()
-	if code, stdout, stderr := run(t, a.env, args...); code != 0 {
+	if code, stdout, stderr := tollbook(t, a.env, args...); code != 0 {
 		t.Fatalf("tollbook %s: exit %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 	}
 }

@@ -47,7 +47,7 @@ func TestMessagesOfFiles(t *testing.T) {
 		{[]string{"build", "--data", empty}, 1, empty},
 		{[]string{"man", empty}, 1, "write the manual: mkdir " + empty},
 	} {
-		code, stdout, stderr := run(t, env, tt.args...)
+		code, stdout, stderr := tollbook(t, env, tt.args...)
 		if code != tt.code || !strings.Contains(stderr, tt.want) ||
 			strings.Count(stderr, "tollbook: ") != min(code, 1) {
 			t.Errorf("tollbook %s: exit %d, want %d and %q:\n%s%s", strings.Join(tt.args, " "), code, tt.code, tt.want,

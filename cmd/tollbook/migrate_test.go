@@ -21,7 +21,7 @@ func TestMigrate(t *testing.T) {
 	env := []string{"DATABASE_URL=" + dsn}
 	tollbook := func(args ...string) (stdout, stderr string) {
 		t.Helper()
-		code, stdout, stderr := run(t, env, append(args, "--data", t.TempDir())...)
+		code, stdout, stderr := tollbook(t, env, append(args, "--data", t.TempDir())...)
 		if code != 0 {
 			t.Fatalf("tollbook %s: exit %d: %s", strings.Join(args, " "), code, stderr)
 		}

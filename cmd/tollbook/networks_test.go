@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/networks"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
@@ -23,24 +22,24 @@ func TestNetworks(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		args       string
-		want       []networks.Network
+		want       []settings.Network
 		err        string
 	}{
 		{name: "flags",
 			args: "--rpc eip155:8453=https://a.test/x=y --rpc solana=http://s.test --rpc base=https://b.test " +
-				"--start base=2025-10-01", want: []networks.Network{
+				"--start base=2025-10-01", want: []settings.Network{
 				{Network: chain.Network{ID: "eip155:8453", RPC: []string{"https://a.test/x=y", "https://b.test"},
 					Start: day}},
 				{Network: chain.Network{ID: chaintest.SolanaID, RPC: []string{"http://s.test"}}},
 			}},
 		{name: "a file, over which flags win", args: "--rpc eip155:10=https://c.test --confirmations eip155:10=9",
-			want: []networks.Network{
+			want: []settings.Network{
 				{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://c.test"}, Confirmations: 9,
 					Start: day}},
 			},
 			file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\", " +
 				"\"https://b.test\"]\nconfirmations = 64\nstart = \"2025-10-01\"\n"},
-		{name: "only the network of --network", args: "--network eip155:10", want: []networks.Network{
+		{name: "only the network of --network", args: "--network eip155:10", want: []settings.Network{
 			{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://a.test"}}},
 		},
 			file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\"]\n[[network]]\ncaip2 = " +
@@ -58,7 +57,7 @@ func TestNetworks(t *testing.T) {
 			rpc = ["http://127.0.0.1:8546"]
 			[[network.token]]
 			address = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
-			`, want: []networks.Network{
+			`, want: []settings.Network{
 			{Network: chain.Network{ID: "eip155:31337", RPC: []string{"http://127.0.0.1:8545"},
 				Tokens: []chain.Token{{Address: own, Symbol: "OWN", Decimals: 18}}},
 				LedgerTokens: []ledger.Token{{Network: "eip155:31337", Address: own, Symbol: "OWN", Decimals: 18,
@@ -110,7 +109,7 @@ func TestNetworks(t *testing.T) {
 			t.Parallel()
 			var o networkOptions
 			conf, err := settings.Read("own.toml", []byte(c.file))
-			var got []networks.Network
+			var got []settings.Network
 			if err == nil {
 				flags := pflag.NewFlagSet("index", pflag.ContinueOnError)
 				o.AddFlags(flags)

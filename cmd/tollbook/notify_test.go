@@ -97,7 +97,7 @@ func TestNotify(t *testing.T) {
 // TestNotifyFaults checks that a program that can't be run is an error at the start, without its arguments.
 func TestNotifyFaults(t *testing.T) {
 	t.Parallel()
-	code, _, stderr := run(t, nil, "serve", "--serve-submissions", "--submissions-notify",
+	code, _, stderr := tollbook(t, nil, "serve", "--serve-submissions", "--submissions-notify",
 		"/nowhere/notify,argument-s3cret", "--data", t.TempDir())
 	if code != 2 || !strings.Contains(stderr, `--submissions-notify: run "/nowhere/notify": no such program`) ||
 		strings.Contains(stderr, "s3cret") {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/crawl/sample/authority"
+	"tollbook/crawl/sample"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
@@ -21,7 +21,7 @@ import (
 // writeCertificate writes the key and the certificate of localhost to a file, and the root that issued it to another.
 func writeCertificate(t *testing.T) (certificate, root string) {
 	t.Helper()
-	ca, err := authority.New("localhost")
+	ca, err := sample.NewAuthority("localhost")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,17 +11,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // optOutsOptions are the flags of services opt-outs.
 type optOutsOptions struct {
-	cli.DataOptions
+	dataOptions
 	visitOptions
 	Ask  string
 	JSON bool
@@ -29,7 +28,7 @@ type optOutsOptions struct {
 
 // AddFlags adds the flags of services opt-outs.
 func (o *optOutsOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	f.StringVar(&o.Ask, "ask", "", "ask the host of this `URL` now, instead of within a day")
 	f.BoolVar(&o.JSON, "json", false, "print a JSON list")
@@ -52,7 +51,7 @@ EXIT STATUS
 
 0 if the hosts are printed, 1 if not. With --ask 1 too if the host did not answer.`,
 		Example: "  tollbook services opt-outs\n  tollbook services opt-outs --ask https://api.acme.example",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServicesOptOuts(cmd.Context(), o, cmd.OutOrStdout())
@@ -64,7 +63,7 @@ EXIT STATUS
 
 func (o *optOutsOptions) validate() error {
 	if u, err := url.Parse(o.Ask); o.Ask != "" && (err != nil || u.Host == "" || !strings.HasPrefix(u.Scheme, "http")) {
-		return usage.Errorf("--ask %q: give a URL that begins with https:// or http://", o.Ask)
+		return terminal.UsageErrorf("--ask %q: give a URL that begins with https:// or http://", o.Ask)
 	}
 	return o.contactOptions.validate()
 }
@@ -74,8 +73,8 @@ func runServicesOptOuts(ctx context.Context, o optOutsOptions, stdout io.Writer)
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(ctx, slog.LevelWarn)
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
+	logger := newLogger(ctx, slog.LevelWarn)
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func runServicesOptOuts(ctx context.Context, o optOutsOptions, stdout io.Writer)
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	if o.JSON {
-		list := []postgres.OptOut{}
+		list := []consent.OptOut{}
 		if optOut != nil {
 			list = append(list, *optOut)
 		}

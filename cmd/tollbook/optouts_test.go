@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tollbook/output"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -52,7 +52,7 @@ func TestServicesOptOuts(t *testing.T) {
 	if out := ran(t, env, ask...); !strings.Contains(out, "the owner of "+host+" opted out") {
 		t.Errorf("ask: %s", out)
 	}
-	var optOuts []postgres.OptOut
+	var optOuts []consent.OptOut
 	if err := json.Unmarshal([]byte(ran(t, env, "services", "opt-outs", "--json")), &optOuts); err != nil ||
 		len(optOuts) != 1 || optOuts[0].Document != shop.URL+"/.well-known/tollbook" {
 		t.Errorf("%+v, %v", optOuts, err)
@@ -72,7 +72,7 @@ func TestServicesOptOuts(t *testing.T) {
 			"--endpoint", "/a"},
 		{"services", "resume", "acme"}, {"services", "retire", "acme"},
 	} {
-		if code, _, stderr := run(t, env, args...); code != 1 ||
+		if code, _, stderr := tollbook(t, env, args...); code != 1 ||
 			!strings.Contains(stderr, "the owner of "+host+" opted out") {
 			t.Errorf("%s: exit %d, %s", args, code, stderr)
 		}
@@ -102,7 +102,7 @@ func TestServicesOptOuts(t *testing.T) {
 		t.Errorf("list after the opt-out: %s", out)
 	}
 	shop.Close()
-	if code, _, stderr := run(t, env, ask...); code != 1 ||
+	if code, _, stderr := tollbook(t, env, ask...); code != 1 ||
 		!strings.Contains(stderr, "nothing was changed: ask "+host) {
 		t.Errorf("ask a host that does not answer: exit %d, %s", code, stderr)
 	}

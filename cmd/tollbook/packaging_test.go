@@ -114,7 +114,7 @@ func figuresOfUp(t *testing.T) string {
 		fmt.Sprintf(
 			"[[service]]\nservice_name = \"Acme\"\ndescription = \"Prices.\"\nurl = %q\nwebsite_url = "+
 				"%q\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n", service.URL, service.URL))
-	if code, _, stderr := run(t, n.env, "services", "import", list); code != 0 {
+	if code, _, stderr := tollbook(t, n.env, "services", "import", list); code != 0 {
 		t.Fatal(stderr)
 	}
 	c, config := newCatalogue(t)

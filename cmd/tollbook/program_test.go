@@ -162,8 +162,8 @@ func (p *program) interrupt(t *testing.T, sig os.Signal) {
 	}
 }
 
-// run runs the program to its end.
-func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr string) {
+// tollbook runs the program to its end.
+func tollbook(t *testing.T, env []string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	p := command(t, env, args...).start(t)
 	status = p.status(t)

@@ -13,19 +13,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/build"
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/progress"
-	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 	"tollbook/output/objects"
 )
 
 // targetOptions say which place is changed.
 type targetOptions struct {
-	cli.DataOptions
+	dataOptions
 	keyOptions
 	changeKeyOption
 	retentionOptions // of prune
@@ -39,7 +37,7 @@ type targetOptions struct {
 
 // AddFlags adds the flags of all commands that change a place.
 func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
@@ -58,10 +56,10 @@ func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
 
 func (o *targetOptions) validate() error {
 	if o.To == "" {
-		return usage.Errorf("--publish-to is missing: give s3://bucket/prefix, or a folder")
+		return terminal.UsageErrorf("--publish-to is missing: give s3://bucket/prefix, or a folder")
 	}
-	if _, ok := publication.Expansions[o.Expand]; o.Expand != "" && !ok {
-		return usage.Errorf("--expand %q: use auto, all, contract or none", o.Expand)
+	if _, ok := run.Expansions[o.Expand]; o.Expand != "" && !ok {
+		return terminal.UsageErrorf("--expand %q: use auto, all, contract or none", o.Expand)
 	}
 	return nil
 }
@@ -100,7 +98,7 @@ EXIT STATUS
 0 if the place has the snapshot and every object, 1 if not, for example because another publisher was running.`,
 		Example: "  tollbook publish --publish-to s3://bucket/directory\n" +
 			"  tollbook publish --publish-to /srv/www --expand contract",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPublish(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -129,7 +127,7 @@ EXIT STATUS
 
 0 if the place has the snapshot and every object, 1 if not.`,
 		Example: "  tollbook rollback 20261120T000000Z-0123ab",
-		Args:    cli.Arguments("SNAPSHOT"),
+		Args:    arguments("SNAPSHOT"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.To == "" {
 				o.To = o.Public()
@@ -167,7 +165,7 @@ EXIT STATUS
 
 0 if everything old is deleted, 1 if not; then run it again.`,
 		Example: "  tollbook prune --publish-to s3://bucket/directory",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return cmp.Or(o.validate(), o.retentionOptions.validate()) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -255,16 +253,16 @@ func (o *targetOptions) withPublisher(
 	if err != nil {
 		return err
 	}
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(ctx, slog.LevelInfo))
+	db, err := openDatabase(ctx, o.dataOptions, newLogger(ctx, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	bar := progress.NewTransfer()
+	bar := terminal.NewTransfer()
 	defer bar.Finish()
-	p, err := publication.NewPublisher(ctx, db.DB, publication.PublishOptions{
+	p, err := run.NewPublisher(ctx, db.DB, run.PublishOptions{
 		To: o.To, Key: key, ChangeKey: o.ChangeKey, Expand: o.Expand, Every: o.Every, Force: o.Force, Full: o.Full,
-		Progress: bar.Set, Logger: cli.NewLogger(ctx, slog.LevelWarn),
+		Progress: bar.Set, Logger: newLogger(ctx, slog.LevelWarn),
 	})
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func newPlace(t *testing.T, services int) *place {
 	server := outputtest.Versity(t)
 	p := &place{server: server, dsn: postgrestest.NewDatabase(t), data: memoryDir(t), to: server.Bucket(t)}
 	p.env = append(server.Env(server.Address), "DATABASE_URL="+p.dsn)
-	p.must(t, "services", "import", writeFile(t, "services.json", directory(services, "d")))
+	p.must(t, "services", "import", writeFile(t, "services.json", listOfServices(services, "d")))
 	return p
 }
 
@@ -73,7 +73,7 @@ func memoryDir(t *testing.T) string {
 
 func (p *place) must(t *testing.T, args ...string) string {
 	t.Helper()
-	code, stdout, stderr := run(t, p.env, args...)
+	code, stdout, stderr := tollbook(t, p.env, args...)
 	if code != 0 {
 		t.Fatalf("tollbook %s: exit %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 	}
@@ -167,7 +167,7 @@ func TestPublishRefused(t *testing.T) {
 		{"publish", "--data", p.data, "--publish-to", p.to, "--expand", "some"},
 		{"serve", "--from", p.to, "--memory", "1"},
 	} {
-		if code, _, stderr := run(t, p.env, bad...); code != 2 {
+		if code, _, stderr := tollbook(t, p.env, bad...); code != 2 {
 			t.Errorf("%q: exit %d: %s", bad, code, stderr)
 		}
 	}
@@ -188,7 +188,7 @@ func TestPublishRefused(t *testing.T) {
 		}
 	}
 	wrong := append(slices.Clone(p.env), "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t")
-	code, stdout, stderr := run(t, wrong, args...)
+	code, stdout, stderr := tollbook(t, wrong, args...)
 	if code != 1 || strings.Contains(stdout+stderr, "s3cr3t") || strings.Contains(stdout+stderr, "testsecret") {
 		t.Errorf("wrong credentials: exit %d: %s%s", code, stdout, stderr)
 	}
@@ -241,7 +241,7 @@ func TestPublishSigned(t *testing.T) {
 	}
 	notSigned := func(key, want string) {
 		t.Helper()
-		code, stdout, stderr := run(t, p.env, "verify", p.to, "--key", key)
+		code, stdout, stderr := tollbook(t, p.env, "verify", p.to, "--key", key)
 		if code != 1 || !strings.Contains(stdout, want) || strings.Contains(stderr, "the publication is damaged") ||
 			!strings.Contains(stderr, "the publication is not signed with the key of --key") {
 			t.Errorf("verify --key %s: exit %d: %s%s", key, code, stdout, stderr)
@@ -258,7 +258,7 @@ func TestPublishSigned(t *testing.T) {
 		private)
 
 	// The folder of the build can be rolled back too, without a database.
-	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",
+	code, stdout, stderr := tollbook(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",
 		first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
 	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
 		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)

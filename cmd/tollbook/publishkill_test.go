@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"tollbook/cmd/tollbook/publication"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -184,7 +184,7 @@ func TestPublishKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := output.NewPublisher(store, &publication.Register{DB: db, Target: store.String(), Now: o.Now},
+	if _, err := output.NewPublisher(store, &run.RegisterPublication{DB: db, Target: store.String(), Now: o.Now},
 		o).Prune(t.Context(), folder); err != nil {
 		t.Fatal(err)
 	}

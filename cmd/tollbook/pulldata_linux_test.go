@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/output/pull"
+	"tollbook/output"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -16,13 +16,13 @@ func TestPullFromServe(t *testing.T) {
 	t.Parallel()
 	data, to := t.TempDir(), t.TempDir()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	ran(t, env, "services", "import", writeFile(t, "services.json", directory(3, "Sums of all kinds.")))
+	ran(t, env, "services", "import", writeFile(t, "services.json", listOfServices(3, "Sums of all kinds.")))
 	ran(t, env, "build", "--data", data, "--expand", "none")
 	serve := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0").start(t)
 	base := strings.Fields(serve.await(t, "Serving "))[2]
 
 	for _, isNew := range []bool{true, false} {
-		r := decode[pull.Result](t, ran(t, nil, "data", "pull", base, "--to", to, "--json"))
+		r := decode[output.PullResult](t, ran(t, nil, "data", "pull", base, "--to", to, "--json"))
 		if r.Files < 10 || r.Unchanged == isNew || (r.Fetched == r.Files) != isNew {
 			t.Errorf("%+v, want that something is new: %v", r, isNew)
 		}
@@ -34,8 +34,8 @@ func TestPullFromServe(t *testing.T) {
 
 	small := smallDisk(t, 4<<20)
 	fill(t, small, 256<<10)
-	code, _, stderr := run(t, nil, "data", "pull", base, "--to", filepath.Join(small, "tables"))
-	if want := pull.ErrRoom.Error(); code != 1 || !strings.Contains(stderr, want) ||
+	code, _, stderr := tollbook(t, nil, "data", "pull", base, "--to", filepath.Join(small, "tables"))
+	if want := output.ErrRoom.Error(); code != 1 || !strings.Contains(stderr, want) ||
 		!strings.Contains(stderr, "choose fewer tables") {
 		t.Errorf("on a small disk: exit %d, %s", code, stderr)
 	}

@@ -10,10 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/progress"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/sources"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/pull"
@@ -21,7 +19,7 @@ import (
 
 // pullOptions are the flags of sources pull.
 type pullOptions struct {
-	cli.DataOptions
+	dataOptions
 	visitOptions
 	pace paceOptions
 	JSON bool
@@ -29,7 +27,7 @@ type pullOptions struct {
 
 // AddFlags adds the flags of sources pull.
 func (o *pullOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	settings.AddFlag(f, "crawl.host_gap", &o.pace.HostGap)
 	f.BoolVar(&o.JSON, "json", false, "print the results as a JSON list")
@@ -53,7 +51,7 @@ EXIT STATUS
 
 0 if every source was read, 1 if not, 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook sources pull cdp\n  tollbook sources pull --json",
-		Args:    cli.OptionalArgument("NAME"),
+		Args:    optionalArgument("NAME"),
 		PreRunE: func(*cobra.Command, []string) error {
 			return cmp.Or(checkHostGap(o.pace.HostGap), o.contactOptions.validate())
 		},
@@ -74,8 +72,8 @@ func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name
 	if err != nil {
 		return err
 	}
-	logger := cli.NewLogger(ctx, slog.LevelWarn)
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, logger)
+	logger := newLogger(ctx, slog.LevelWarn)
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}
@@ -86,9 +84,9 @@ func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name
 	v := crawl.New(db.DB, crawl.Options{HostGap: o.pace.HostGap, Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer v.Close()
-	bar := progress.NewCounter("read")
+	bar := terminal.NewCounter("read")
 	defer bar.Finish()
-	return sources.Run(ctx, db, c, v, name, pull.Options{
+	return runSources(ctx, db, c, v, name, pull.Options{
 		Page: func(_ string, rows int) { bar.Set(rows, rows) },
 	}, o.JSON, stdout)
 }

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/usage"
-
 	"github.com/spf13/cobra"
+
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 // readyTimeout is how long a server may take to answer.
@@ -33,10 +32,10 @@ EXIT STATUS
 
 0 for a response with status 200, 1 for any other or none, 2 for an error in the command line.`,
 		Example: "  tollbook ready http://127.0.0.1:4020/readyz",
-		Args:    cli.Arguments("URL"),
+		Args:    arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !strings.HasPrefix(args[0], "http://") && !strings.HasPrefix(args[0], "https://") {
-				return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", redact.User(args[0]))
+				return terminal.UsageErrorf("%q: give a URL such as http://127.0.0.1:4020/readyz", settings.RedactUser(args[0]))
 			}
 			return runReady(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
@@ -49,11 +48,11 @@ func runReady(ctx context.Context, address string, stdout io.Writer) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return usage.Errorf("%q: give a URL such as http://127.0.0.1:4020/readyz", redact.User(address))
+		return terminal.UsageErrorf("%q: give a URL such as http://127.0.0.1:4020/readyz", settings.RedactUser(address))
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
-	address = redact.URL(address)
+	address = settings.RedactURL(address)
 	if err != nil {
 		if failed := new(url.Error); errors.As(err, &failed) {
 			err = failed.Err // without the URL

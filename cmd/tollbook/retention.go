@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 )
 
@@ -22,10 +22,10 @@ func (o *retentionOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *retentionOptions) validate() error {
 	if o.KeepDaily < 0 {
-		return usage.Errorf("--publish-keep-daily %d: use 0 or more", o.KeepDaily)
+		return terminal.UsageErrorf("--publish-keep-daily %d: use 0 or more", o.KeepDaily)
 	}
 	if o.KeepSize < 0 {
-		return usage.Errorf("--publish-keep-size %d: use a number of MB, or 0 for no limit", o.KeepSize)
+		return terminal.UsageErrorf("--publish-keep-size %d: use a number of MB, or 0 for no limit", o.KeepSize)
 	}
 	return nil
 }

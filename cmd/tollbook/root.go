@@ -11,23 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/completion"
-	"tollbook/cmd/tollbook/decisions"
-	"tollbook/cmd/tollbook/migration"
-	"tollbook/cmd/tollbook/reader"
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/services"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/sources"
-	"tollbook/cmd/tollbook/tables"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 )
 
 // exitStatus returns 2 for an error of the command line and for a lint or check without a result, else 1.
 func exitStatus(err error) int {
-	if errors.As(err, new(usage.Error)) || errors.Is(err, errUnread) || errors.Is(err, reader.ErrUnknown) {
+	if errors.As(err, new(terminal.UsageError)) || errors.Is(err, errUnread) || errors.Is(err, errUnknown) {
 		return 2
 	}
 	return 1
@@ -38,13 +29,13 @@ func explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	return redact.Text(err.Error())
+	return settings.RedactText(err.Error())
 }
 
 func newRootCommand() *cobra.Command {
 	c := &settings.Configuration{} // read before a command runs
-	var log cli.LogOptions         // the same
-	cmd := cli.NewGroup(&cobra.Command{
+	var log logOptions             // the same
+	cmd := newGroup(&cobra.Command{
 		Use:   "tollbook",
 		Short: "Run a directory of network services that charge per request over HTTP 402",
 		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a
@@ -67,16 +58,16 @@ EXIT STATUS
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	},
-		newDemoCommand(c), services.NewCommand(newServicesImportCommand(), newServicesVerifyCommand(),
+		newDemoCommand(c), newServicesCommand(newServicesImportCommand(), newServicesVerifyCommand(),
 			newServicesOptOutsCommand()),
-		sources.NewCommand(c, newPullCommand(c)), decisions.NewSubmissions(), decisions.NewSuggestions(),
-		decisions.NewFacilitators(),
+		newSourcesCommand(c, newPullCommand(c)), newSubmissions(), newSuggestions(),
+		newFacilitators(),
 		newCrawlCommand(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
-		newEdgeCommand(), tables.NewCommand(bucketHelp),
+		newEdgeCommand(), newTablesCommand(bucketHelp),
 		newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
-		decisions.NewExport(), decisions.NewImport(), migration.New(), newConfigCommand(c), newCompletionCommand())
+		newExport(), newImport(), newMigrateCommand(), newConfigCommand(c), newCompletionCommand())
 	addReaderCommands(cmd)
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
 	log.AddFlags(cmd.PersistentFlags())
@@ -93,18 +84,18 @@ EXIT STATUS
 		if err := log.Validate(); err != nil {
 			return err
 		}
-		cmd.SetContext(cli.WithLog(cmd.Context(), log))
+		cmd.SetContext(withLog(cmd.Context(), log))
 		return nil
 	}
 	settings.AddOldFlags(cmd)
-	completion.Register(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })
+	registerCompletions(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
 			f := invalid.GetFlag()
 			err = fmt.Errorf("invalid argument %q for \"--%s\" flag: %w", invalid.GetValue(), f.Name,
 				settings.ExplainValue(f, invalid.Unwrap()))
 		}
-		return usage.Errorf("%w; see %s --help", err, cmd.CommandPath())
+		return terminal.UsageErrorf("%w; see %s --help", err, cmd.CommandPath())
 	})
 	return cmd
 }
@@ -122,7 +113,7 @@ func addReaderCommands(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		c.GroupID = operatorGroup
 	}
-	for _, c := range reader.New() {
+	for _, c := range newReaderCommands() {
 		c.GroupID = readerGroup
 		root.AddCommand(c)
 	}
@@ -139,12 +130,12 @@ EXIT STATUS
 
 0 if the script is printed, 2 for an unknown shell.`,
 		Example:   "  source <(tollbook completion bash)\n  tollbook completion zsh > \"${fpath[1]}/_tollbook\"",
-		Args:      cli.Arguments("SHELL"),
+		Args:      arguments("SHELL"),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 	}
 	plain := cmd.Flags().Bool("no-descriptions", false, "leave out the descriptions of commands and flags")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return completion.Write(cmd.OutOrStdout(), cmd.Root(), args[0], !*plain)
+		return writeCompletion(cmd.OutOrStdout(), cmd.Root(), args[0], !*plain)
 	}
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mr-tron/base58"
 
 	"tollbook/cmd/nodetest"
-	samples "tollbook/render/command"
+	"tollbook/render/guide"
 	"tollbook/site/testgate"
 )
 
@@ -42,43 +42,43 @@ func TestSamplesPay(t *testing.T) {
 	var peer struct{ Port int }
 	startNodeProgram(t, "testdata/sdk", "payable.mjs", &peer)
 	base := fmt.Sprintf("http://127.0.0.1:%d", peer.Port)
-	onBase := samples.Offer{Network: "eip155:8453", Name: "eip155:8453", Asset: sampleUSDC, Amount: "10000"}
+	onBase := guide.Offer{Network: "eip155:8453", Name: "eip155:8453", Asset: sampleUSDC, Amount: "10000"}
 	expensive, first, lower, maximum, lowerMaximum := onBase, onBase, onBase, onBase, onBase
 	expensive.Amount, first.Name, lower.Amount = "2500000", "base", "9999"
 	maximum.Amount, maximum.IsMaximum = "1500000", true
 	lowerMaximum.Amount, lowerMaximum.IsMaximum = "1499999", true
-	solana := samples.Offer{Network: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
+	solana := guide.Offer{Network: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
 		Name: "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", Asset: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
 		Amount: "10000"}
 	seed := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
 	folder := newProgramFolder(t)
 	for _, c := range []struct {
 		name    string
-		request samples.Request
-		offer   samples.Offer
+		request guide.Request
+		offer   guide.Offer
 		key     string
 		want    string // the output
 		fault   string // part of the error of a program that does not pay
 		signed  []string
 	}{
-		{name: "get", request: samples.Request{Method: "GET", URL: base + "/quote?symbol=a%22b"}, offer: onBase,
+		{name: "get", request: guide.Request{Method: "GET", URL: base + "/quote?symbol=a%22b"}, offer: onBase,
 			want: `200 {"symbol":"a\"b"}`, signed: []string{"10000"}},
 		{name: "post, above the SDK's limit of a dollar", offer: expensive,
-			request: samples.Request{Method: "POST", URL: base + "/search", Body: `{"q":"it's \"é\""}`},
+			request: guide.Request{Method: "POST", URL: base + "/search", Body: `{"q":"it's \"é\""}`},
 			want:    `200 {"q":"it's \"é\""}`, signed: []string{"2500000"}},
-		{name: "delete", request: samples.Request{Method: "DELETE", URL: base + "/draft"}, offer: onBase,
+		{name: "delete", request: guide.Request{Method: "DELETE", URL: base + "/draft"}, offer: onBase,
 			want: `200 {"deleted":true}`, signed: []string{"10000"}},
-		{name: "version 1", request: samples.Request{Method: "GET", URL: base + "/first"}, offer: first,
+		{name: "version 1", request: guide.Request{Method: "GET", URL: base + "/first"}, offer: first,
 			want: `200 {"version":1}`, signed: []string{"10000"}},
 		{name: "a maximum", offer: maximum,
-			request: samples.Request{Method: "POST", URL: base + "/chat", Body: `{"q":"1"}`},
+			request: guide.Request{Method: "POST", URL: base + "/chat", Body: `{"q":"1"}`},
 			want:    `200 {"q":"1"}`, signed: []string{"1500000"}},
 		{name: "a maximum that rose", offer: lowerMaximum,
-			request: samples.Request{Method: "POST", URL: base + "/chat", Body: `{}`},
+			request: guide.Request{Method: "POST", URL: base + "/chat", Body: `{}`},
 			fault:   "rejected by spendControls"},
-		{name: "a price that rose", request: samples.Request{Method: "GET", URL: base + "/quote"}, offer: lower,
+		{name: "a price that rose", request: guide.Request{Method: "GET", URL: base + "/quote"}, offer: lower,
 			fault: "rejected by spendControls"},
-		{name: "Solana", request: samples.Request{Method: "GET", URL: base + "/solana"}, offer: solana,
+		{name: "Solana", request: guide.Request{Method: "GET", URL: base + "/solana"}, offer: solana,
 			key: base58.Encode(seed), fault: "asked api.mainnet-beta.solana.com"},
 	} {
 		curl := exec.CommandContext(t.Context(), "sh", "-c", c.request.Curl())
@@ -86,7 +86,7 @@ func TestSamplesPay(t *testing.T) {
 			t.Errorf("%s: curl: %v\n%s", c.name, err, out)
 		}
 		before := len(readSigned(t, base))
-		programs := samples.PaySamples(c.request, c.offer)
+		programs := guide.PaySamples(c.request, c.offer)
 		if c.key == "" {
 			c.key = sampleKey
 		}

@@ -18,8 +18,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/appearance"
-	"tollbook/cmd/tollbook/cli"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
@@ -49,7 +48,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	var peer seller
 	startNode(t, "testdata/sdk", &peer)
 	t.Setenv("DATABASE_URL", postgrestest.NewDatabase(t))
-	data := cli.DataOptions{Data: t.TempDir()}
+	data := dataOptions{Data: t.TempDir()}
 	address := fmt.Sprintf("127.0.0.1:%d", peer.Port)
 
 	var listed []string
@@ -73,7 +72,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	}
 	var report bytes.Buffer
 	crawl := crawlOptions{
-		DataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
+		dataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
 		visitOptions: visitOptions{AllowPrivate: []string{address}},
 	}
 	if err := runCrawl(t.Context(), crawl, &report); err != nil {
@@ -83,9 +82,9 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 		t.Errorf("the crawl says %s, want one service online", report.String())
 	}
 	build := buildOptions{
-		DataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
+		dataOptions: data, Expand: string(output.ExpandAll), Every: 15 * time.Minute,
 		siteOptions: siteOptions{
-			appearanceOptions: appearanceOptions{appearance.Options{Title: "Tollbook"}},
+			appearanceOptions: appearanceOptions{settings.Appearance{Title: "Tollbook"}},
 			BaseURL:           "http://127.0.0.1:4020",
 		},
 	}
@@ -229,7 +228,7 @@ func summary(d site.ServiceDetail) serviceSummary {
 }
 
 // read sends a request to the handler that serve runs.
-func read(t *testing.T, o cli.DataOptions, target string, into any) {
+func read(t *testing.T, o dataOptions, target string, into any) {
 	t.Helper()
 	source, err := output.OpenSource(o.Public(), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -283,7 +283,7 @@ func TestSecretsOfEveryCommand(t *testing.T) {
 // seedSecrets fills a directory so that each command has work: a service, and a submission that waits.
 func seedSecrets(t *testing.T, env []string, dsn, dir string) {
 	t.Helper()
-	list := writeFile(t, "list.json", directory(1, "A service."))
+	list := writeFile(t, "list.json", listOfServices(1, "A service."))
 	ran(t, env, "services", "import", list, "--data", filepath.Join(dir, "data"))
 	query(t, dsn, `UPDATE services SET base_url = 'http://127.0.0.1:1'`) // refused by the guard
 	query(t, dsn, `

@@ -12,8 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/serve"
@@ -90,7 +89,7 @@ EXIT STATUS
 
 0 if it was stopped, 1 if it could not listen or read.`,
 		Example: "  tollbook serve --serve-listen :8080\n  tollbook serve --from s3://bucket/directory",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -99,7 +98,7 @@ EXIT STATUS
 }
 
 func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
+	logger := newLogger(ctx, slog.LevelInfo)
 	l, err := o.listen()
 	if err != nil {
 		return err
@@ -121,7 +120,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	defer source.Close()
 	options := serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
-		Connections: server.NewConnections(o.limits(trusted), logger),
+		Connections: run.NewConnections(o.limits(trusted), logger),
 	}
 	var metrics []prometheus.Collector
 	if o.Submissions {
@@ -134,7 +133,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.place(), l.Addr())
 	port.Announce(stdout)
-	return server.Run(ctx, l, port, source, options, metrics...)
+	return run.Serve(ctx, l, port, source, options, metrics...)
 }
 
 // receiveSubmissions opens the database for submissions, probes those that wait for a probe, and notifies the operator,
@@ -147,7 +146,7 @@ func (o *serveOptions) receiveSubmissions(
 		return nil, nil, err
 	}
 	logger := to.Logger
-	db, err := cli.OpenDirectory(ctx, o.DataOptions, 0, logger)
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +154,7 @@ func (o *serveOptions) receiveSubmissions(
 	to.Logger = logger
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
-	to.Submit = server.SubmitOptions(db.DB, submissions, free)
+	to.Submit = run.SubmitOptions(db.DB, submissions, free)
 	to.Submit.MaxPending = o.MaxPending
 	notifier, metrics := o.notifier(db.DB, logger)
 	ctx, cancel := context.WithCancel(ctx)

@@ -9,10 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/services"
-	"tollbook/crawl/servicelist"
+	"tollbook/crawl/list"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -21,7 +19,7 @@ import (
 func TestImportDryRun(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	file := writeFile(t, "two.json", directory(2, "Old words."))
+	file := writeFile(t, "two.json", listOfServices(2, "Old words."))
 	before := ran(t, env, "export")
 	if out := ran(t, env, "services", "import", "--dry-run",
 		file); out != "+ service-0000 https://s0000.example: /a, POST /b\n+ service-0001 https://s0001.example: "+
@@ -33,7 +31,7 @@ func TestImportDryRun(t *testing.T) {
 	}
 	ran(t, env, "services", "import", file)
 	before = ran(t, env, "export")
-	three := writeFile(t, "three.json", directory(3, "New words."))
+	three := writeFile(t, "three.json", listOfServices(3, "New words."))
 	want := "+ service-0002 https://s0002.example: /a, POST /b\n" +
 		"~ service-0000\n    description: Old words. → New words.\n" +
 		"~ service-0001\n    description: Old words. → New words.\n" +
@@ -42,7 +40,7 @@ func TestImportDryRun(t *testing.T) {
 		ran(t, env, "services", "import", "--dry-run", three)); diff != "" {
 		t.Errorf("of one that has two of three (-want +got):\n%s", diff)
 	}
-	var plan servicelist.Plan
+	var plan list.Plan
 	out := ran(t, env, "services", "import", "--dry-run", "--json", three)
 	if err := json.Unmarshal([]byte(out), &plan); err != nil || len(plan.Add) != 1 || len(plan.Change) != 2 {
 		t.Errorf("as JSON: %v\n%s", err, out)
@@ -61,16 +59,16 @@ func TestImportDryRun(t *testing.T) {
 }
 
 // importFile imports a list as "tollbook services import" does.
-func importFile(ctx context.Context, data cli.DataOptions, file string) error {
-	l := services.List{Name: file, Actor: "test"}
-	return l.RunFile(ctx, data, services.ApplyOptions{}, services.Streams{Out: io.Discard, Err: io.Discard})
+func importFile(ctx context.Context, data dataOptions, file string) error {
+	l := listServices{Name: file, Actor: "test"}
+	return l.RunFile(ctx, data, applyMode{}, streams{Out: io.Discard, Err: io.Discard})
 }
 
 // TestServicesShow checks the facts of one service, as text and as JSON.
 func TestServicesShow(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	ran(t, env, "services", "import", writeFile(t, "one.json", directory(1, "It\u202esays \\u001b[31mthis.")))
+	ran(t, env, "services", "import", writeFile(t, "one.json", listOfServices(1, "It\u202esays \\u001b[31mthis.")))
 	var f report.Service
 	if err := json.Unmarshal([]byte(ran(t, env, "services", "show", "service-0000", "--json")), &f); err != nil {
 		t.Fatal(err)
@@ -89,7 +87,7 @@ func TestServicesShow(t *testing.T) {
 	if strings.ContainsAny(out, "\u202e\x1b") {
 		t.Errorf("what a terminal would obey is printed: %q", out)
 	}
-	if code, _, stderr := run(t, env, "services", "show", "nobody"); code != 1 ||
+	if code, _, stderr := tollbook(t, env, "services", "show", "nobody"); code != 1 ||
 		!strings.Contains(stderr, `no service "nobody" is listed`) {
 		t.Errorf("one that is not there: exit %d, %s", code, stderr)
 	}
@@ -100,13 +98,13 @@ func TestServicesShow(t *testing.T) {
 func TestApply(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	one := writeFile(t, "services.json", directory(1, "d"))
-	two := writeFile(t, "services.json", directory(2, "d"))
+	one := writeFile(t, "services.json", listOfServices(1, "d"))
+	two := writeFile(t, "services.json", listOfServices(2, "d"))
 	ran(t, env, "services", "apply", two)
 	if out := ran(t, env, "services", "apply", two); !strings.HasSuffix(out, "2 unchanged\nNo change\n") {
 		t.Errorf("the same again:\n%s", out)
 	}
-	if code, _, stderr := run(t, env, "services", "apply", "--prune", one); code != 1 ||
+	if code, _, stderr := tollbook(t, env, "services", "apply", "--prune", one); code != 1 ||
 		!strings.Contains(stderr, "the plan would retire 1 service; run the command again with --yes") {
 		t.Errorf("without a terminal: exit %d, %s", code, stderr)
 	}

@@ -77,7 +77,7 @@ func TestCommandsBesideUp(t *testing.T) {
 		all.Go(func() {
 			// A build waits for no other one: up may be at work.
 			for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-				code, _, stderr := run(t, nil, append(strings.Fields(args), "--data", data)...)
+				code, _, stderr := tollbook(t, nil, append(strings.Fields(args), "--data", data)...)
 				if code == 0 {
 					return
 				}
@@ -94,7 +94,7 @@ func TestCommandsBesideUp(t *testing.T) {
 			args := append(strings.Fields(name), "127.0.0.1:0", "--data", data)
 			want := fmt.Sprintf("is held by process %d, which runs tollbook up; stop it, or choose another folder",
 				up.Process.Pid)
-			if code, _, stderr := run(t, nil, args...); code != 1 || !strings.Contains(stderr, want) {
+			if code, _, stderr := tollbook(t, nil, args...); code != 1 || !strings.Contains(stderr, want) {
 				t.Errorf("%s: exit %d, not 1 and %q\n%s", name, code, want, stderr)
 			}
 		})
@@ -203,7 +203,7 @@ func TestOlderProgramBeside(t *testing.T) {
 	defer func() { _ = older.Stop(ctx) }()
 	want := fmt.Sprintf("process %d of an older tollbook uses %s with schema 1, and this program would change it to ",
 		os.Getpid(), filepath.Join(data, "postgres"))
-	if code, _, stderr := run(t, nil, "services", "list", "--data", data); code != 1 ||
+	if code, _, stderr := tollbook(t, nil, "services", "list", "--data", data); code != 1 ||
 		!strings.Contains(stderr, want) {
 		t.Errorf("exit %d, not 1 and %q\n%s", code, want, stderr)
 	}

@@ -5,10 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/appearance"
-	"tollbook/cmd/tollbook/redact"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 // siteOptions are what pages say of their directory.
@@ -19,7 +17,7 @@ type siteOptions struct {
 
 // appearanceOptions are what an operator changes about the pages.
 type appearanceOptions struct {
-	Appearance appearance.Options
+	Appearance settings.Appearance
 }
 
 // AddFlags adds the flags of the section [site].
@@ -45,7 +43,7 @@ func (o *siteOptions) validate() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" ||
 		u.Fragment != "" ||
 		u.User != nil {
-		return usage.Errorf("--site-base-url %q: give a URL such as https://tollbook.example", redact.User(o.BaseURL))
+		return terminal.UsageErrorf("--site-base-url %q: give a URL such as https://tollbook.example", settings.RedactUser(o.BaseURL))
 	}
 	return nil
 }

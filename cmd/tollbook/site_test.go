@@ -48,10 +48,10 @@ func TestOperator(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	config := operator(t, nil)
-	list := writeFile(t, "services.json", directory(2, "Sums."))
+	list := writeFile(t, "services.json", listOfServices(2, "Sums."))
 	for _, args := range [][]string{{"services", "import", list, "--data", data},
 		{"build", "--data", data, "--config", config}} {
-		if code, _, stderr := run(t, env, args...); code != 0 {
+		if code, _, stderr := tollbook(t, env, args...); code != 0 {
 			t.Fatalf("tollbook %s: exit %d\n%s", strings.Join(args, " "), code, stderr)
 		}
 	}
@@ -169,7 +169,7 @@ func TestOperatorFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
-			code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "build",
+			code, stdout, stderr := tollbook(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "build",
 				"--data", data, "--config", operator(t, tt.files))
 			if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
 				t.Errorf("exit %d, want %d; stderr\n%swant\n%s", code, tt.code, stderr, tt.want)
@@ -188,7 +188,7 @@ func TestOperatorVariable(t *testing.T) {
 		"a flag":     {args: []string{"--site-colours", colours}},
 	} {
 		env := append([]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, tt.env...)
-		code, _, stderr := run(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")},
+		code, _, stderr := tollbook(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")},
 			tt.args...)...)
 		if want := "in the dark scheme link #000000 on paper"; code != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit %d, stderr\n%swant %s", name, code, stderr, want)
@@ -202,7 +202,7 @@ func TestOperatorBrokenPage(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
-	if code, _, stderr := run(t, env, "build", "--data", data); code != 0 {
+	if code, _, stderr := tollbook(t, env, "build", "--data", data); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
 	before := published(t, data)
@@ -225,7 +225,7 @@ func TestOperatorBrokenService(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own,
+		code, _, stderr := tollbook(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own,
 			"--listen", "127.0.0.1:0")
 		if code != 1 || !strings.Contains(stderr, "service.html:2:") || strings.Contains(stderr, "panic") {
 			t.Errorf("exit %d, want 1; stderr\n%swant service.html:2:", code, stderr)

@@ -126,7 +126,7 @@ func TestSources(t *testing.T) {
 	} {
 		c.set(step.rows, step.status, nil)
 		before := state()
-		code, stdout, stderr := run(t, env, step.args...)
+		code, stdout, stderr := tollbook(t, env, step.args...)
 		if said := strings.Join(strings.Fields(stdout+stderr), " "); code != step.code || !strings.Contains(said,
 			step.want) {
 			t.Errorf("%s: exit %d, %s\nwant %d, %s", step.args, code, said, step.code, step.want)

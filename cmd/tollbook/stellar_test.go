@@ -59,7 +59,7 @@ func TestIndexStellar(t *testing.T) {
 		{"down", func() { down.Store(true) }, 1, "tollbook: index stellar:pubnet: http://127.0.0.1:"},
 	} {
 		c.change()
-		code, stdout, stderr := run(t, env, "index", "--once", "--config", filepath.Join(dir, "own.toml"))
+		code, stdout, stderr := tollbook(t, env, "index", "--once", "--config", filepath.Join(dir, "own.toml"))
 		if code != c.code || code == 0 && !strings.HasPrefix(stdout, c.want) ||
 			!strings.Contains(stdout+stderr, c.want) {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.name, code, c.code, c.want, stdout, stderr)

@@ -112,7 +112,7 @@ func serving(t *testing.T, env []string, data string, more ...string) (base stri
 // ran returns the output of a command that must succeed.
 func ran(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	code, stdout, stderr := run(t, env, args...)
+	code, stdout, stderr := tollbook(t, env, args...)
 	if code != 0 {
 		t.Fatalf("tollbook %s: exit %d\n%s%s", strings.Join(args, " "), code, stdout, stderr)
 	}
@@ -125,7 +125,7 @@ func TestSubmissionContract(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), "USER=ada"}
 	data := t.TempDir()
-	ran(t, env, "services", "import", writeFile(t, "list.json", directory(1, "A service.")))
+	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(1, "A service.")))
 	ran(t, env, "build", "--data", data)
 	base, server := serving(t, env, data)
 	submit := base + "/v1/submit"
@@ -229,11 +229,11 @@ func TestSubmissionContract(t *testing.T) {
 		"Listed as acme-arzte.") {
 		t.Errorf("approved: %s", out)
 	}
-	if code, _, stderr := run(t, env, "submissions", "approve", result.SubmissionID); code != 1 ||
+	if code, _, stderr := tollbook(t, env, "submissions", "approve", result.SubmissionID); code != 1 ||
 		!strings.Contains(stderr, "is decided already: it was rejected on ") || !strings.Contains(stderr, " by bob") {
 		t.Errorf("approved after that: exit %d, %s", code, stderr)
 	}
-	if code, _, stderr := run(t, env, "submissions", "show", "00000000-0000-4000-8000-000000000000"); code != 1 ||
+	if code, _, stderr := tollbook(t, env, "submissions", "show", "00000000-0000-4000-8000-000000000000"); code != 1 ||
 		!strings.Contains(stderr, "no submission has the id") {
 		t.Errorf("one that is not there: exit %d, %s", code, stderr)
 	}

@@ -21,7 +21,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
-	"tollbook/render/form"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -139,7 +139,7 @@ func TestManySubmissions(t *testing.T) {
 		Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 		Submit: &inbox.Options{
 			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
-			FillForm: form.Fill,
+			FillForm: lists.FillForm,
 		},
 	})
 	const each = 400

@@ -92,7 +92,7 @@ func TestSuggestionContract(t *testing.T) {
 		`{"id":"`+hostile.SuggestionID+`","state":"closed"}`+"\n" {
 		t.Errorf("closed: %s", out)
 	}
-	code, stdout, stderr := run(t, env, "suggestions", "close", hostile.SuggestionID, result.SuggestionID)
+	code, stdout, stderr := tollbook(t, env, "suggestions", "close", hostile.SuggestionID, result.SuggestionID)
 	if code != 1 || !strings.Contains(stdout, "is closed already: it was closed on ") ||
 		!strings.Contains(stdout, " by bob") || !strings.Contains(stderr, "1 of 2 suggestions were not decided") {
 		t.Errorf("closed again: exit %d\n%s%s", code, stdout, stderr)
@@ -111,7 +111,7 @@ func TestSuggestionContract(t *testing.T) {
 	if out := ran(t, env, "suggestions", "list"); out != "No suggestions.\n" {
 		t.Errorf("all are closed: %s", out)
 	}
-	if code, _, stderr := run(t, env, "suggestions", "show", "00000000-0000-4000-8000-000000000000"); code != 1 ||
+	if code, _, stderr := tollbook(t, env, "suggestions", "show", "00000000-0000-4000-8000-000000000000"); code != 1 ||
 		!strings.Contains(stderr, "no suggestion has the id") {
 		t.Errorf("one that is not there: exit %d, %s", code, stderr)
 	}

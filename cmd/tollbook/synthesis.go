@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/model"
 )
@@ -28,21 +28,21 @@ func (o *synthesisOptions) AddFlags(f *pflag.FlagSet) {
 func (o *synthesisOptions) validate() error {
 	if o.SynthesisURL == "" {
 		if o.SynthesisModel != "" {
-			return usage.Errorf("--synthesis-model %q: add --synthesis-base-url, the URL of its API", o.SynthesisModel)
+			return terminal.UsageErrorf("--synthesis-model %q: add --synthesis-base-url, the URL of its API", o.SynthesisModel)
 		}
 		return nil
 	}
 	u, err := url.Parse(o.SynthesisURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		u.RawQuery != "" || u.Fragment != "" {
-		return usage.Errorf("--synthesis-base-url: give a URL such as https://model.example/v1, without user, " +
+		return terminal.UsageErrorf("--synthesis-base-url: give a URL such as https://model.example/v1, without user, " +
 			"query or fragment")
 	}
 	if o.SynthesisModel == "" {
-		return usage.Errorf("--synthesis-base-url %s: add --synthesis-model, the name of a model there", o.SynthesisURL)
+		return terminal.UsageErrorf("--synthesis-base-url %s: add --synthesis-model, the name of a model there", o.SynthesisURL)
 	}
 	if o.SynthesisPerDay < 0 {
-		return usage.Errorf("--synthesis-per-day %d: use 0 or more", o.SynthesisPerDay)
+		return terminal.UsageErrorf("--synthesis-per-day %d: use 0 or more", o.SynthesisPerDay)
 	}
 	return nil
 }

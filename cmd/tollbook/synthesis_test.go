@@ -49,7 +49,7 @@ func TestSynthesisArrives(t *testing.T) {
 	data := filepath.Join(dir, "data")
 	do := func(args ...string) (stdout string) {
 		t.Helper()
-		code, stdout, stderr := run(t, env, append(args, "--data", data)...)
+		code, stdout, stderr := tollbook(t, env, append(args, "--data", data)...)
 		if code != 0 || strings.Contains(stdout+stderr, "sk-test") {
 			t.Fatalf("tollbook %v: exit %d\n%s%s", args, code, stdout, stderr)
 		}

@@ -80,7 +80,7 @@ func TestLintTools(t *testing.T) {
 	server := fmt.Sprintf("http://127.0.0.1:%d/mcp", said.Port)
 	lint := func(want int, address string) string {
 		t.Helper()
-		code, stdout, stderr := run(t, nil, "lint", "--json", "--crawl-allow-private", "127.0.0.1", address)
+		code, stdout, stderr := tollbook(t, nil, "lint", "--json", "--crawl-allow-private", "127.0.0.1", address)
 		if code != want {
 			t.Fatalf("lint %s: exit %d, want %d\n%s%s", address, code, want, stdout, stderr)
 		}
@@ -115,7 +115,7 @@ func TestLintTools(t *testing.T) {
 	for _, name := range []string{"cities", "erase_history", "nothing"} {
 		lint(2, server+"#"+name)
 	}
-	_, text, _ := run(t, nil, "lint", "--crawl-allow-private", "127.0.0.1", server)
+	_, text, _ := tollbook(t, nil, "lint", "--crawl-allow-private", "127.0.0.1", server)
 	for _, want := range []string{"An MCP server. Of its 4 tools, 2 asked for payment.\n",
 		"\n  cities: not called, because the server does not name it as paid\n", "\n  $0.0025 in USDC on Base"} {
 		if !strings.Contains(text, want) {

@@ -13,14 +13,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/server"
-	"tollbook/cmd/tollbook/services"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/sourcelist"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/pull"
@@ -56,8 +51,8 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 func (o *upOptions) validate() error {
-	if len(o.AllowPrivate) > 0 && !server.IsLoopback(o.Listen) {
-		return usage.Errorf("--crawl-allow-private with --serve-listen %s: private services must not be shown to "+
+	if len(o.AllowPrivate) > 0 && !run.IsLoopback(o.Listen) {
+		return terminal.UsageErrorf("--crawl-allow-private with --serve-listen %s: private services must not be shown to "+
 			"other machines", o.Listen)
 	}
 	_, err := o.trusted()
@@ -89,14 +84,14 @@ EXIT STATUS
 
 0 if it was stopped, 1 if something failed, 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook up\n  tollbook up --schedule-build 5m --publish-to s3://bucket/directory",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.networks(c.Networks)
 			if err != nil {
 				return err
 			}
-			sources, err := sourcelist.Read(c.Sources)
+			sources, err := settings.ReadSources(c.Sources)
 			if err != nil {
 				return err
 			}
@@ -111,9 +106,9 @@ EXIT STATUS
 	return cmd
 }
 
-func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []pull.Source,
+func runUp(ctx context.Context, o upOptions, list []settings.Network, sources []pull.Source,
 	stdout io.Writer) error {
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
+	logger := newLogger(ctx, slog.LevelInfo)
 	l, err := o.listen() // first, because a used port must stop up before it starts anything
 	if err != nil {
 		return err
@@ -125,18 +120,18 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []
 	}
 	defer port.Close()
 	if o.BaseURL == settings.DefaultBaseURL {
-		o.BaseURL = server.URL(l.Addr())
+		o.BaseURL = run.URL(l.Addr())
 	}
 	opening := o.Database(logger)
 	opening.Connections, opening.Directory = o.connections(len(list)), "up"
-	db, err := cli.OpenReal(ctx, opening)
+	db, err := openReal(ctx, opening)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	logger = db.LogOutages(ctx, logger)
 	if o.ServicesFile != "" {
-		if err := services.ApplyFile(ctx, db, o.ServicesFile, o.ServicesPrune, logger); err != nil {
+		if err := applyFile(ctx, db, o.ServicesFile, o.ServicesPrune, logger); err != nil {
 			return err
 		}
 	}
@@ -167,19 +162,19 @@ func runUp(ctx context.Context, o upOptions, list []networks.Network, sources []
 		g.Go(func() error { notifier.Run(ctx); return nil })
 		metrics = append(metrics, more)
 	}
-	g.Go(func() error { return server.Run(ctx, l, port, source, options, metrics...) })
+	g.Go(func() error { return run.Serve(ctx, l, port, source, options, metrics...) })
 	return g.Wait()
 }
 
 // handlerOptions returns how readers are answered. stop closes idle connections.
-func (o *upOptions) handlerOptions(db *database.DB, logger *slog.Logger) (so serve.Options, stop func(), err error) {
+func (o *upOptions) handlerOptions(db *run.Database, logger *slog.Logger) (so serve.Options, stop func(), err error) {
 	trusted, err := o.trusted()
 	if err != nil {
 		return so, nil, err
 	}
 	so = serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
-		Connections: server.NewConnections(o.limits(trusted), logger),
+		Connections: run.NewConnections(o.limits(trusted), logger),
 	}
 	if !o.Submissions {
 		return so, func() {}, nil
@@ -191,7 +186,7 @@ func (o *upOptions) handlerOptions(db *database.DB, logger *slog.Logger) (so ser
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger,
 		NoContact: !o.hasContact()},
 		probe.Options{UserAgent: o.userAgent()})
-	so.Submit = server.SubmitOptions(db.DB, submissions, free)
+	so.Submit = run.SubmitOptions(db.DB, submissions, free)
 	so.Submit.MaxPending = o.MaxPending
 	return so, submissions.Close, nil
 }

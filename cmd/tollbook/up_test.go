@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/site/testgate"
 )
 
@@ -110,7 +110,7 @@ func TestUp(t *testing.T) {
 			t.Errorf("the %s start's log has no line of a build with its job:\n%s", start, said)
 		}
 	}
-	code, stdout, stderr := run(t, nil, "verify", filepath.Join(dir, "elsewhere"))
+	code, stdout, stderr := tollbook(t, nil, "verify", filepath.Join(dir, "elsewhere"))
 	if code != 0 {
 		t.Errorf("what is published elsewhere is not whole: exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -126,7 +126,7 @@ func TestOnLoopback(t *testing.T) {
 		"127.0.0.1:1": true, "[::1]:1": true, "localhost:1": true, ":1": false, "0.0.0.0:1": false, "[::]:1": false,
 		"192.0.2.1:1": false,
 	} {
-		if got := server.IsLoopback(address); got != want {
+		if got := run.IsLoopback(address); got != want {
 			t.Errorf("%s is on loopback: %t, want %t", address, got, want)
 		}
 	}

@@ -39,7 +39,7 @@ func TestLastReleaseIsRead(t *testing.T) {
 	env := []string{"DATABASE_URL=" + restoreLastRelease(t)}
 	tollbook := func(args ...string) string {
 		t.Helper()
-		code, stdout, stderr := run(t, env, args...)
+		code, stdout, stderr := tollbook(t, env, args...)
 		if code != 0 {
 			t.Fatalf("tollbook %s: exit %d: %s%s", strings.Join(args, " "), code, stdout, stderr)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/build"
-	"tollbook/cmd/tollbook/cli"
 	"tollbook/cmd/tollbook/report"
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -57,7 +56,7 @@ EXIT STATUS
 
 0 if everything is intact, 1 if something is damaged, could not be read, or is not signed with the key of --key.`,
 		Example: "  tollbook verify https://tollbook.example --key tollbook-key.pem",
-		Args:    cli.Arguments("URL"),
+		Args:    arguments("URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerify(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},

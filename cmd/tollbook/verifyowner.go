@@ -12,18 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/database"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/services"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/crawl/facts"
 	"tollbook/site/postgres"
 )
 
 // verifyOwnerOptions are the flags of services verify.
 type verifyOwnerOptions struct {
-	cli.DataOptions
-	cli.ActorOptions
+	dataOptions
+	actorOptions
 	visitOptions
 	All  bool
 	JSON bool
@@ -31,8 +29,8 @@ type verifyOwnerOptions struct {
 
 // AddFlags adds the flags of services verify.
 func (o *verifyOwnerOptions) AddFlags(f *pflag.FlagSet) {
-	o.DataOptions.AddFlags(f)
-	o.ActorOptions.AddFlags(f)
+	o.dataOptions.AddFlags(f)
+	o.actorOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	f.BoolVar(&o.All, "all", false, "check every service that has a token")
 	f.BoolVar(&o.JSON, "json", false, "print the result as JSON")
@@ -55,9 +53,9 @@ EXIT STATUS
 		Example: "  tollbook services verify acme-quotes\n  tollbook services verify --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.All {
-				return cli.Arguments()(cmd, args)
+				return arguments()(cmd, args)
 			}
-			return cli.Arguments("SLUG")(cmd, args)
+			return arguments("SLUG")(cmd, args)
 		},
 		PreRunE: func(*cobra.Command, []string) error { return cmp.Or(o.Validate(), o.contactOptions.validate()) },
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +71,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	if err != nil {
 		return err
 	}
-	db, err := cli.OpenDatabase(ctx, o.DataOptions, cli.NewLogger(ctx, slog.LevelInfo))
+	db, err := openDatabase(ctx, o.dataOptions, newLogger(ctx, slog.LevelInfo))
 	if err != nil {
 		return err
 	}
@@ -105,12 +103,12 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 
 // verify checks one service and stores that it is verified.
 func (o *verifyOwnerOptions) verify(
-	ctx context.Context, db *database.DB, fetcher *facts.Fetcher, slug string, stdout io.Writer,
+	ctx context.Context, db *run.Database, fetcher *facts.Fetcher, slug string, stdout io.Writer,
 ) (report.Ownership, error) {
 	r := report.Ownership{Slug: slug}
 	token, base, err := db.OwnershipToken(ctx, slug)
 	if errors.Is(err, postgres.ErrNotFound) {
-		return r, services.ErrNoService(slug)
+		return r, errNoService(slug)
 	}
 	if err != nil {
 		return r, err

@@ -45,7 +45,7 @@ func TestServicesVerify(t *testing.T) {
 	look := func(text string, want int) (owner report.Ownership) {
 		t.Helper()
 		shown.Store(text)
-		code, stdout, stderr := run(t, env, args...)
+		code, stdout, stderr := tollbook(t, env, args...)
 		if err := json.Unmarshal(bytes.TrimSpace([]byte(stdout)), &owner); err != nil || code != want ||
 			owner.Verified != (want == 0) {
 			t.Errorf("%.40q is shown: exit %d, want %d\n%s%s", text, code, want, stdout, stderr)
@@ -57,7 +57,7 @@ func TestServicesVerify(t *testing.T) {
 	look("redirect", 1)
 	look(strings.Repeat("x", 1<<20)+"\n"+token, 1)
 	look("other\r\n "+token+"\r\n", 0)
-	if code, _, stderr := run(t, env, "services", "verify", "acme"); code != 1 || !strings.Contains(stderr, "refused") {
+	if code, _, stderr := tollbook(t, env, "services", "verify", "acme"); code != 1 || !strings.Contains(stderr, "refused") {
 		t.Errorf("a private host without leave: exit %d, %s", code, stderr)
 	}
 	if out := ran(t, env, "services", "verify", "--all", "--crawl-allow-private",

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/database"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/listing"
@@ -30,13 +30,13 @@ func (o *visitOptions) AddFlags(f *pflag.FlagSet) {
 func (o *visitOptions) guard() (*probe.Guard, error) {
 	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
 	if err := guard.Validate(); err != nil {
-		return nil, usage.Errorf("--crawl-allow-private: %w", err)
+		return nil, terminal.UsageErrorf("--crawl-allow-private: %w", err)
 	}
 	return guard, nil
 }
 
 // checkContact returns an error if a listed service is on a host of others, and there is no contact.
-func (o *visitOptions) checkContact(ctx context.Context, db *database.DB, guard *probe.Guard) error {
+func (o *visitOptions) checkContact(ctx context.Context, db *run.Database, guard *probe.Guard) error {
 	if o.hasContact() {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (o *visitOptions) checkContact(ctx context.Context, db *database.DB, guard 
 		return err
 	}
 	if hosts := crawl.OthersHosts(services, guard); len(hosts) > 0 {
-		return usage.Error{Err: &crawl.NoContactError{Contact: o.Contact, Hosts: hosts}}
+		return terminal.UsageError{Err: &crawl.NoContactError{Contact: o.Contact, Hosts: hosts}}
 	}
 	return nil
 }
@@ -64,14 +64,14 @@ func (o *paceOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *paceOptions) validate() error {
 	if o.Workers < 1 {
-		return usage.Errorf("--crawl-workers %d: use 1 or more", o.Workers)
+		return terminal.UsageErrorf("--crawl-workers %d: use 1 or more", o.Workers)
 	}
 	return checkHostGap(o.HostGap)
 }
 
 func checkHostGap(gap time.Duration) error {
 	if gap <= 0 {
-		return usage.Errorf("--crawl-host-gap %s: use a duration above 0", gap)
+		return terminal.UsageErrorf("--crawl-host-gap %s: use a duration above 0", gap)
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func (o *freeHostOptions) freeHosts() (listing.FreeHosts, error) {
 	for _, file := range o.FreeHosts {
 		list, err := settings.ReadFile(file, maxFreeHostBytes)
 		if err != nil {
-			return hosts, usage.Errorf("--crawl-free-hosts: %w", err)
+			return hosts, terminal.UsageErrorf("--crawl-free-hosts: %w", err)
 		}
 		if hosts, err = hosts.With(list); err != nil {
-			return hosts, usage.Errorf("--crawl-free-hosts %s: %w", file, err)
+			return hosts, terminal.UsageErrorf("--crawl-free-hosts %s: %w", file, err)
 		}
 	}
 	return hosts, nil

@@ -12,12 +12,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/cmd/tollbook/cli"
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
-	"tollbook/cmd/tollbook/sourcelist"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl/pull"
 )
 
@@ -40,7 +37,7 @@ func (o *workOptions) AddFlags(f *pflag.FlagSet) {
 
 func (o *workOptions) validate() error {
 	if o.Drain < 0 {
-		return usage.Errorf("--drain %s: use 0s or more", o.Drain)
+		return terminal.UsageErrorf("--drain %s: use 0s or more", o.Drain)
 	}
 	return o.directoryOptions.validate()
 }
@@ -68,14 +65,14 @@ EXIT STATUS
 
 0 if it was stopped, 1 if it could not start, 2 for an error in the command line or the configuration.`,
 		Example: "  DATABASE_URL=postgres://db.example/tollbook tollbook work",
-		Args:    cli.Arguments(),
+		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := o.networks(c.Networks)
 			if err != nil {
 				return err
 			}
-			sources, err := sourcelist.Read(c.Sources)
+			sources, err := settings.ReadSources(c.Sources)
 			if err != nil {
 				return err
 			}
@@ -90,15 +87,15 @@ EXIT STATUS
 	return cmd
 }
 
-func runWork(ctx context.Context, o workOptions, list []networks.Network, sources []pull.Source,
+func runWork(ctx context.Context, o workOptions, list []settings.Network, sources []pull.Source,
 	stdout io.Writer) error {
-	logger := cli.NewLogger(ctx, slog.LevelInfo)
-	port, err := server.OpenMetrics("--serve-metrics", o.Metrics)
+	logger := newLogger(ctx, slog.LevelInfo)
+	port, err := run.OpenMetrics("--serve-metrics", o.Metrics)
 	if err != nil {
 		return err
 	}
 	defer port.Close()
-	db, err := cli.OpenDirectory(ctx, o.DataOptions, o.connections(len(list)), logger)
+	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(list)), logger)
 	if err != nil {
 		return err
 	}
@@ -112,7 +109,7 @@ func runWork(ctx context.Context, o workOptions, list []networks.Network, source
 	defer w.Close()
 	port.Announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return port.Serve(ctx, server.MetricsHandler(w.Metrics...), logger) })
+	g.Go(func() error { return port.Serve(ctx, run.MetricsHandler(w.Metrics...), logger) })
 	fmt.Fprintln(stdout, "Working (Ctrl-C stops)")
 	g.Go(func() error { db.KeepRunning(ctx, logger); return nil })
 	g.Go(func() error { return db.Retry(ctx, w.Run) })

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -111,12 +112,12 @@ func listRecipient(t *testing.T, dsn, network, recipient string) {
 	}
 	online, ms := "online", 120
 	e := due[0].Endpoints[0].ID
-	if err := db.RecordVisits(t.Context(), []postgres.Visit{{
-		Check: postgres.Check{ServiceID: due[0].ID, CheckedAt: at, ID: uuid.New(), Counted: true, Status: &online,
+	if err := db.RecordVisits(t.Context(), []checks.Visit{{
+		Check: checks.Check{ServiceID: due[0].ID, CheckedAt: at, ID: uuid.New(), Counted: true, Status: &online,
 			IsUp: true, StatusCode: new(402), ResponseTimeMS: &ms, EndpointsFound: 1},
 		NextCheckAt: at.Add(time.Hour),
-		Endpoints: []postgres.EndpointVisit{{ID: e, ProbedAt: at, Class: "paid", PricesChanged: true,
-			Prices: []postgres.Price{{EndpointID: e, Since: at, PayTo: recipient, NetworkCAIP2: &network,
+		Endpoints: []checks.EndpointVisit{{ID: e, ProbedAt: at, Class: "paid", PricesChanged: true,
+			Prices: []checks.Price{{EndpointID: e, Since: at, PayTo: recipient, NetworkCAIP2: &network,
 				Amount: "1"}}}},
 	}}); err != nil {
 		t.Fatal(err)

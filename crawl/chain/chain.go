@@ -1,5 +1,6 @@
 // Package chain contains what the readers of all chains share: the accounts that settle payments, the options, reports
-// and metrics of readers. Its subpackages evm, solana, stellar and xrpl read the chains; jsonrpc calls their nodes.
+// and metrics of readers, the client of nodes that may fail or lie, and walks over the transactions of an account. Its
+// subpackages evm, solana, stellar and xrpl read the chains.
 //
 // A settlement is recognised by its sender, or by a mark in the payment where payers send their payments themselves.
 // So the results are as good as the list of settlers. Shipped is the list that is part of Tollbook, collected from
@@ -19,7 +20,6 @@ import (
 	"time"
 
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Reader reads the settlements of one network into a store.
@@ -90,7 +90,7 @@ func DefaultTokens(network string) []Token {
 	for _, a := range x402.Assets() {
 		if a.Network == network && a.IsMeasured() {
 			a = a.Token()
-			list = append(list, Token{address.Normalize(network, a.Address), a.Symbol, a.Decimals})
+			list = append(list, Token{x402.NormalizeAddress(network, a.Address), a.Symbol, a.Decimals})
 		}
 	}
 	return list
@@ -150,8 +150,8 @@ type Report struct {
 const ClockTolerance = 10 * time.Minute
 
 // CheckTime returns why a block cannot have a time. It is not before the time of an earlier block, or of the first
-// block that a chain of its kind ever had, nor after now. A reader whose check fails believes nothing of the answer, and
-// asks another node.
+// block that a chain of its kind ever had, nor after now. A reader whose check fails believes nothing of the answer,
+// and asks another node.
 func CheckTime(at, earlier, now time.Time) error {
 	switch {
 	case at.Before(earlier):

@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Facilitator settles payments for others.
@@ -33,7 +32,7 @@ type Facilitator struct {
 // Settler is an account from which a facilitator sends settlements, or a mark of payments that payers send themselves.
 type Settler struct {
 	Network    string   // CAIP-2; from the network table if it has the network
-	Address    string   // in normal form; for a mark the form of address.IsMark
+	Address    string   // in normal form; for a mark the form of x402.IsMark
 	Tokens     []string // tokens that it settles, in normal form, in the list's order
 	Since      *time.Time
 	Deprecated bool // whether the facilitator now uses other accounts; past settlements still count
@@ -272,7 +271,7 @@ var caip2 = regexp.MustCompile(`^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$`)
 func (a account) settler() (Settler, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	s := Settler{Network: a.Network, Address: address.Normalize(a.Network, a.Address), Deprecated: a.Deprecated,
+	s := Settler{Network: a.Network, Address: x402.NormalizeAddress(a.Network, a.Address), Deprecated: a.Deprecated,
 		Accepted: a.Accepted}
 	if n, ok := x402.NetworkByID(a.Network); ok {
 		s.Network = n.ID
@@ -280,7 +279,7 @@ func (a account) settler() (Settler, []string) {
 		fault("network %.60q is not a CAIP-2 id", a.Network)
 		return s, faults
 	}
-	if err := address.CheckSettler(s.Network, s.Address); err != nil {
+	if err := x402.CheckSettler(s.Network, s.Address); err != nil {
 		fault("%v", err)
 	} else if _, token := x402.LookupAsset(s.Network, s.Address); token {
 		fault("is a token, which can't settle")
@@ -290,8 +289,8 @@ func (a account) settler() (Settler, []string) {
 		return s, faults
 	}
 	for _, t := range a.Tokens {
-		token := address.Normalize(s.Network, t)
-		switch err := address.CheckToken(s.Network, token); {
+		token := x402.NormalizeAddress(s.Network, t)
+		switch err := x402.CheckToken(s.Network, token); {
 		case err != nil:
 			fault("token %.80q: %v", t, err)
 		case token == s.Address:

@@ -11,29 +11,28 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/change"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Set is the ways to pay a service at one time.
 type Set struct {
-	Prices []postgres.Price    // over x402
-	Others []postgres.OfferSet // over other protocols
+	Prices []checks.Price      // over x402
+	Others []checks.OfferSet   // over other protocols
 	Labels map[uuid.UUID]Label // of the endpoints
 }
 
 // Compare returns a record of the differences of one type between a and after, nil if there are none. The record has at
 // most change.MaxRecord bytes.
-func (a Set) Compare(kind string, after Set) (*postgres.Change, error) {
+func (a Set) Compare(kind string, after Set) (*checks.Change, error) {
 	before, paidBefore := a.snapshot()
 	now, paidNow := after.snapshot()
 	for _, set := range change.Compare(before, now, paidBefore, paidNow) {
 		if set.Type != kind {
 			continue
 		}
-		var c postgres.Change
+		var c checks.Change
 		var err error
 		c.Type = kind
 		if c.Summary, err = set.Text(); err != nil {
@@ -64,14 +63,14 @@ func (a Set) snapshot() ([]site.SnapshotEntry, []change.Recipient) {
 
 // Entries converts offers of an endpoint over other protocols than x402 to the entries of a published price snapshot,
 // and returns their recipients.
-func Entries(offers []postgres.Offer, l Label) (entries []site.SnapshotEntry, paid []change.Recipient) {
+func Entries(offers []checks.Offer, l Label) (entries []site.SnapshotEntry, paid []change.Recipient) {
 	for _, o := range offers {
 		e := site.SnapshotEntry{Asset: o.Asset, Price: o.Amount, Scheme: o.Scheme, Network: o.Network,
 			Endpoint: l.Endpoint, MimeType: l.MimeType, Resource: l.Resource,
 			AssetName: rail.Terms(o).Value().AssetName, MaxTimeoutSeconds: o.MaxTimeoutSeconds}
 		payTo := o.PayTo
 		if o.NetworkCAIP2 != "" {
-			e.Asset, payTo = address.Spell(o.NetworkCAIP2, o.Asset), address.Spell(o.NetworkCAIP2, o.PayTo)
+			e.Asset, payTo = x402.SpellAddress(o.NetworkCAIP2, o.Asset), x402.SpellAddress(o.NetworkCAIP2, o.PayTo)
 		}
 		e.PayTo = site.Abbreviate(payTo)
 		entries = append(entries, e)
@@ -91,7 +90,7 @@ type Label struct {
 }
 
 // newSnapshot converts prices to the entries of a published price snapshot, in the same order.
-func newSnapshot(prices []postgres.Price, labels map[uuid.UUID]Label) []site.SnapshotEntry {
+func newSnapshot(prices []checks.Price, labels map[uuid.UUID]Label) []site.SnapshotEntry {
 	entries := make([]site.SnapshotEntry, len(prices))
 	for i, p := range prices {
 		l := labels[p.EndpointID]
@@ -101,9 +100,9 @@ func newSnapshot(prices []postgres.Price, labels map[uuid.UUID]Label) []site.Sna
 			AssetName: "UNKNOWN", X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		}
 		if p.NetworkCAIP2 != nil {
-			entries[i].Network, entries[i].Asset = *p.NetworkCAIP2, address.Spell(*p.NetworkCAIP2, p.Asset)
-			entries[i].PayTo = site.Abbreviate(address.Spell(*p.NetworkCAIP2, p.PayTo))
-			r := x402.Requirement{NetworkCAIP2: *p.NetworkCAIP2, AssetNorm: address.Normalize(*p.NetworkCAIP2, p.Asset)}
+			entries[i].Network, entries[i].Asset = *p.NetworkCAIP2, x402.SpellAddress(*p.NetworkCAIP2, p.Asset)
+			entries[i].PayTo = site.Abbreviate(x402.SpellAddress(*p.NetworkCAIP2, p.PayTo))
+			r := x402.Requirement{NetworkCAIP2: *p.NetworkCAIP2, AssetNorm: x402.NormalizeAddress(*p.NetworkCAIP2, p.Asset)}
 			if p.Extra != nil {
 				r.Extra = json.RawMessage(*p.Extra)
 			}
@@ -113,20 +112,20 @@ func newSnapshot(prices []postgres.Price, labels map[uuid.UUID]Label) []site.Sna
 	return entries
 }
 
-func recipients(prices []postgres.Price, labels map[uuid.UUID]Label) []change.Recipient {
+func recipients(prices []checks.Price, labels map[uuid.UUID]Label) []change.Recipient {
 	out := make([]change.Recipient, len(prices))
 	for i, p := range prices {
 		out[i] = change.Recipient{Endpoint: labels[p.EndpointID].Endpoint, Network: p.Network, PayTo: p.PayTo}
 		if p.NetworkCAIP2 != nil { // another spelling of a network or an address is no change
-			out[i].Network, out[i].PayTo = *p.NetworkCAIP2, address.Spell(*p.NetworkCAIP2, p.PayTo)
+			out[i].Network, out[i].PayTo = *p.NetworkCAIP2, x402.SpellAddress(*p.NetworkCAIP2, p.PayTo)
 		}
 	}
 	return out
 }
 
 // IsSame reports whether two sets of offers have the same terms in the same order.
-func IsSame(a, b []postgres.Offer) bool {
-	return slices.EqualFunc(a, b, func(a, b postgres.Offer) bool {
+func IsSame(a, b []checks.Offer) bool {
+	return slices.EqualFunc(a, b, func(a, b checks.Offer) bool {
 		at, bt := a.MaxTimeoutSeconds, b.MaxTimeoutSeconds
 		if (at == nil) != (bt == nil) || at != nil && *at != *bt {
 			return false

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres/polls"
-	"tollbook/site/x402/supported"
+	"tollbook/site/x402"
 )
 
 // polledDays is the number of days before the start on which each facilitator was asked once.
@@ -82,9 +82,9 @@ func (f *facilitator) supported() []byte {
 		account := r.address(f.account(0, true))
 		switch {
 		case r.scheme == "upto":
-			k.Extra[supported.OriginFacilitatorAddress] = account
+			k.Extra[x402.OriginFacilitatorAddress] = account
 		case !r.evm():
-			k.Extra[supported.OriginFeePayer] = account
+			k.Extra[x402.OriginFeePayer] = account
 		}
 		a.Kinds = append(a.Kinds, k)
 		if r.scheme == "exact" {
@@ -146,7 +146,7 @@ func (f *facilitator) poll(days int, start time.Time) polls.Poll {
 		*p.Health, p.Detail = p.Supported, fmt.Sprintf("the status is %d", http.StatusServiceUnavailable)
 		return p
 	}
-	answer, err := supported.Read(f.supported())
+	answer, err := x402.ReadSupported(f.supported())
 	if err != nil {
 		panic(fmt.Errorf("read what %s announces: %w", f.ID, err)) // a broken build, not a broken input
 	}

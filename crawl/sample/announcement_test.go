@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres/polls"
-	"tollbook/site/x402/supported"
+	"tollbook/site/x402"
 )
 
 // TestFacilitatorsAnnounce asks each facilitator over TLS what it settles. It must answer as in its newest poll of the
@@ -31,7 +31,7 @@ func TestFacilitatorsAnnounce(t *testing.T) {
 			Health:    want.Health, Detail: want.Detail}
 		if resp.StatusCode != http.StatusOK {
 			got.Supported.Outcome = polls.Status
-		} else if answer, err := supported.Read([]byte(body)); err != nil || answer.Skipped > 0 {
+		} else if answer, err := x402.ReadSupported([]byte(body)); err != nil || answer.Skipped > 0 {
 			t.Errorf("%s: %d entries skipped, error %v", want.URL, answer.Skipped, err)
 		} else {
 			got.Announce(answer)

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"tollbook/crawl/sample/tool"
 	"tollbook/site/rail/railtest"
 	"tollbook/site/x402"
 )
@@ -211,11 +210,11 @@ func toolServer(c scene) reply {
 	if c.path != "/mcp" || c.method != http.MethodPost {
 		return text(http.StatusNotFound, "not found\n")
 	}
-	var list []tool.Tool
+	var list []tool
 	for _, c.e = range c.s.endpoints {
-		list = append(list, tool.Tool{Name: x402.ToolOf(c.e.path), Description: c.e.description, Terms: c.v2().json()})
+		list = append(list, tool{Name: x402.ToolOf(c.e.path), Description: c.e.description, Terms: c.v2().json()})
 	}
-	return jsonReply(tool.Answer(c.body, list))
+	return jsonReply(toolAnswer(c.body, list))
 }
 
 // l402 asks to be paid by a Lightning invoice of ten minutes: a satoshi for each tenth of a cent of the price.

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // seen is the part of an answer that a verdict depends on.
@@ -145,7 +144,7 @@ func TestValidServicesHaveNoDefects(t *testing.T) {
 				if r.AssetName == x402.UnknownAsset || r.Network != r.NetworkCAIP2 || r.PayTo == "" {
 					t.Errorf("%s %s: a row of %s, %s, paid to %q", s.Slug, e.key(), r.AssetName, r.Network, r.PayTo)
 				}
-				if err := address.Check(r.NetworkCAIP2, r.PayTo); err != nil {
+				if err := x402.CheckAddress(r.NetworkCAIP2, r.PayTo); err != nil {
 					t.Errorf("%s %s: %v", s.Slug, e.key(), err)
 				}
 			}

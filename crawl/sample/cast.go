@@ -14,7 +14,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tollbook/crawl/sample/tool"
 	"tollbook/site"
 )
 
@@ -73,7 +72,7 @@ func (e endpoint) sampleBody() []byte {
 	if e.method == http.MethodGet {
 		return nil
 	}
-	return tool.Body(e.path)
+	return toolBody(e.path)
 }
 
 // revision has the former values of something that changed Days before the start.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-
-	"tollbook/crawl/sample/tool"
 )
 
 // scene is the input of an answer: the service, the endpoint, the request and the time.
@@ -104,7 +102,7 @@ func (c scene) input() map[string]any {
 	if c.e.method == http.MethodGet {
 		return map[string]any{"type": "http", "method": c.e.method, "queryParams": map[string]string{"q": "sample"}}
 	}
-	if input := tool.Input(c.e.path); input != nil {
+	if input := toolInput(c.e.path); input != nil {
 		return input
 	}
 	return map[string]any{"type": "http", "method": c.e.method, "bodyType": "json",

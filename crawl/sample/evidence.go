@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"tollbook/crawl/sample/tool"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
@@ -127,7 +126,7 @@ func (f *finding) header(at time.Time) http.Header {
 // exchange describes the request and the finding.
 func (f *finding) exchange(e endpoint) checks.Exchange {
 	x := checks.Exchange{Class: f.class, Reason: f.reason, Method: e.method, RequestBody: e.sampleBody(),
-		InputSchema:   tool.SchemaOf(e.path),
+		InputSchema:   toolSchema(e.path),
 		RequestHeader: http.Header{"Accept": {"application/json"}}, Phases: &checks.Phases{}}
 	if x.RequestBody != nil {
 		x.RequestHeader.Set("Content-Type", "application/json")

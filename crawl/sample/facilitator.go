@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 //go:embed facilitators.toml
@@ -87,7 +87,7 @@ func (f *facilitator) listing(start time.Time) ledger.Facilitator {
 			add := func(of string, since *time.Time, deprecated bool) {
 				l.Settlers = append(l.Settlers, ledger.Settler{
 					Network: r.network.ID, Address: r.normal(of),
-					Tokens: []string{address.Normalize(r.network.ID, r.asset.Address)},
+					Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
 					Since:  since, Deprecated: deprecated,
 				})
 			}
@@ -141,5 +141,5 @@ func (f *facilitator) serves(network string) bool {
 
 // normal returns an address in normal form.
 func (r rail) normal(of string) string {
-	return address.Normalize(r.network.ID, r.address(of))
+	return x402.NormalizeAddress(r.network.ID, r.address(of))
 }

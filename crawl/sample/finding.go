@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	offered "tollbook/site/rail"
 	"tollbook/site/x402"
 )
@@ -30,10 +30,10 @@ type finding struct {
 	class    string // of package probe
 	status   int    // 0 without an answer
 	reason   string
-	delay    time.Duration    // to the response headers
-	envelope *x402.Envelope   // the payment terms, payable or not; nil for none
-	offers   []postgres.Offer // over other protocols than x402, payable
-	answer   reply            // zero without one
+	delay    time.Duration  // to the response headers
+	envelope *x402.Envelope // the payment terms, payable or not; nil for none
+	offers   []checks.Offer // over other protocols than x402, payable
+	answer   reply          // zero without one
 }
 
 // noTerms stands for the terms of an answer that asks for payment over other protocols alone.
@@ -87,7 +87,7 @@ func (f *finding) read402(s *service, e endpoint, a reply, t time.Time) {
 	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
 	for _, o := range offered.Read(offered.Answer{Header: a.header, URL: s.baseURL() + e.path, ReceivedAt: t}) {
 		if o.Usable() {
-			f.offers = append(f.offers, postgres.Offer(o.Terms))
+			f.offers = append(f.offers, checks.Offer(o.Terms))
 		}
 	}
 	switch {
@@ -115,8 +115,8 @@ func (f *finding) read402(s *service, e endpoint, a reply, t time.Time) {
 }
 
 // summarize combines the findings of a visit into a check. An inconclusive check has no status.
-func summarize(findings []finding) postgres.Check {
-	var c postgres.Check
+func summarize(findings []finding) checks.Check {
+	var c checks.Check
 	var times []time.Duration
 	var odd *finding // the first finding other than paid
 	conclusive, answered := 0, 0

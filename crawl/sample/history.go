@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 )
 
@@ -172,7 +172,7 @@ func (p *past) look(behaviour string, state, endpoint int, t time.Time) finding 
 var checkIDs = uuid.NewSHA1(uuid.NameSpaceDNS, []byte(Domain))
 
 // record stores a check by itself or in its day's sum.
-func (p *past) record(c postgres.Check, t time.Time) {
+func (p *past) record(c checks.Check, t time.Time) {
 	switch {
 	case !c.Counted:
 		c.Status, c.IsUp = p.last, p.up
@@ -192,13 +192,13 @@ func (p *past) record(c postgres.Check, t time.Time) {
 	}
 	at := t.Truncate(day)
 	if n := len(p.h.Days); n == 0 || !p.h.Days[n-1].Start.Equal(at) {
-		p.h.Days = append(p.h.Days, postgres.Rollup{Start: at, Histogram: make([]int64, site.HistogramBuckets)})
+		p.h.Days = append(p.h.Days, checks.Rollup{Start: at, Histogram: make([]int64, site.HistogramBuckets)})
 	}
 	sum(&p.h.Days[len(p.h.Days)-1], c)
 }
 
 // sum adds a check to its day.
-func sum(r *postgres.Rollup, c postgres.Check) {
+func sum(r *checks.Rollup, c checks.Check) {
 	r.Checks++
 	if !c.Counted {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 )
 
@@ -154,7 +154,7 @@ func TestDaysAreSumsOfChecks(t *testing.T) {
 		}
 		got := h.Days
 		for len(got) > 0 {
-			want := postgres.Rollup{Start: got[0].Start, Histogram: make([]int64, site.HistogramBuckets)}
+			want := checks.Rollup{Start: got[0].Start, Histogram: make([]int64, site.HistogramBuckets)}
 			for ; all[0].CheckedAt.Truncate(day).Equal(want.Start); all = all[1:] {
 				c := all[0]
 				want.Checks++

@@ -20,7 +20,7 @@ import (
 type Ledger struct {
 	start   time.Time
 	genesis time.Time // the UTC midnight at which every network of the world begins
-	chains  map[string]*chain
+	chains  map[string]*liveChain
 
 	mu    sync.Mutex // guards the fields below
 	shops []*shop
@@ -31,8 +31,8 @@ type Ledger struct {
 // keptHours is the number of cached hours: enough for a reader that walks over them, few enough for a demo's memory.
 const keptHours = 64
 
-// chain is a network of the world as a list of blocks.
-type chain struct {
+// liveChain is a network of the world as a list of blocks.
+type liveChain struct {
 	ledger  *Ledger
 	network string
 	step    time.Duration // between two blocks; an hour has a whole number of blocks
@@ -81,10 +81,10 @@ func NewLedger(start time.Time) *Ledger {
 	start = start.UTC().Truncate(time.Second)
 	l := &Ledger{
 		start: start, genesis: start.Truncate(day).Add(-(historyDays - 1) * day),
-		chains: map[string]*chain{}, hours: map[int]map[string][]transaction{},
+		chains: map[string]*liveChain{}, hours: map[int]map[string][]transaction{},
 	}
 	for network, step := range steps {
-		l.chains[network] = &chain{l, network, step}
+		l.chains[network] = &liveChain{l, network, step}
 	}
 	for _, s := range cast() {
 		l.shops = append(l.shops, newShop(s, start))
@@ -172,7 +172,7 @@ func (l *Ledger) disputed(from, to time.Time) []payment {
 
 // send groups an hour's payments into transactions. If a settler gets another payment soon after one, it may have
 // waited and settle both in one transaction.
-func (c *chain) send(hour int, list []payment) []transaction {
+func (c *liveChain) send(hour int, list []payment) []transaction {
 	r := rand.New(rand.NewPCG(uint64(hour), uint64(c.step)))
 	var sent []transaction
 	for _, p := range list {
@@ -199,7 +199,7 @@ func (c *chain) send(hour int, list []payment) []transaction {
 
 // name returns the hash of an hour's nth transaction, on Solana its signature. The last bytes encode hour and n, so
 // that a transaction is found without a list.
-func (c *chain) name(hour, n int) string {
+func (c *liveChain) name(hour, n int) string {
 	of := []byte("transaction " + strconv.Itoa(hour) + "/" + strconv.Itoa(n))
 	a := c.digest(of)
 	if c.solana() {
@@ -211,7 +211,7 @@ func (c *chain) name(hour, n int) string {
 }
 
 // transactionByHash returns a transaction by its hash, on the branch that is visible at now.
-func (c *chain) transactionByHash(hash string, now time.Time) (transaction, bool) {
+func (c *liveChain) transactionByHash(hash string, now time.Time) (transaction, bool) {
 	b, err := hex.DecodeString(strings.TrimPrefix(hash, "0x"))
 	if err != nil || len(b) != 32 {
 		return transaction{}, false
@@ -226,7 +226,7 @@ func (c *chain) transactionByHash(hash string, now time.Time) (transaction, bool
 }
 
 // digest returns the hash of something on this chain.
-func (c *chain) digest(of []byte) (sum [32]byte) {
+func (c *liveChain) digest(of []byte) (sum [32]byte) {
 	h := sha3.NewLegacyKeccak256()
 	h.Write([]byte(Domain + "/" + c.network + "/"))
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(c.ledger.start.Unix())))
@@ -236,26 +236,26 @@ func (c *chain) digest(of []byte) (sum [32]byte) {
 }
 
 // at returns the first block at or after t.
-func (c *chain) at(t time.Time) int64 {
+func (c *liveChain) at(t time.Time) int64 {
 	return int64((t.Sub(c.ledger.genesis) + c.step - 1) / c.step)
 }
 
 // head returns the newest block at t.
-func (c *chain) head(t time.Time) int64 { return int64(t.Sub(c.ledger.genesis) / c.step) }
+func (c *liveChain) head(t time.Time) int64 { return int64(t.Sub(c.ledger.genesis) / c.step) }
 
 // time returns the time of a block.
-func (c *chain) time(block int64) time.Time {
+func (c *liveChain) time(block int64) time.Time {
 	return c.ledger.genesis.Add(time.Duration(block) * c.step)
 }
 
 // stamp returns a block's own timestamp, in whole seconds.
-func (c *chain) stamp(block int64) time.Time { return c.time(block).Truncate(time.Second) }
+func (c *liveChain) stamp(block int64) time.Time { return c.time(block).Truncate(time.Second) }
 
 // perHour returns the number of blocks in an hour. The first is one step after the hour begins, the last at its end.
-func (c *chain) perHour() int64 { return int64(time.Hour / c.step) }
+func (c *liveChain) perHour() int64 { return int64(time.Hour / c.step) }
 
 // branch returns the side of its reorganisation on which a block is visible at now; always if none affects it.
-func (c *chain) branch(block int64, now time.Time) branch {
+func (c *liveChain) branch(block int64, now time.Time) branch {
 	minedAt := c.time(block)
 	since := minedAt.Sub(c.ledger.start)
 	if c.network != Network || since <= 0 {
@@ -273,14 +273,14 @@ func (c *chain) branch(block int64, now time.Time) branch {
 }
 
 // hash returns the hash of a block on a branch. The last bytes are its number, so that a block is found without a list.
-func (c *chain) hash(block int64, b branch) string {
+func (c *liveChain) hash(block int64, b branch) string {
 	sum := c.digest([]byte("block " + strconv.FormatInt(block, 10) + "/" + strconv.Itoa(int(b))))
 	binary.BigEndian.PutUint64(sum[24:], uint64(block))
 	return "0x" + hex.EncodeToString(sum[:])
 }
 
 // blockByHash returns a block by its hash, on the branch that is visible at now.
-func (c *chain) blockByHash(hash string, now time.Time) (block int64, ok bool) {
+func (c *liveChain) blockByHash(hash string, now time.Time) (block int64, ok bool) {
 	b, err := hex.DecodeString(strings.TrimPrefix(hash, "0x"))
 	if err != nil || len(b) != 32 {
 		return 0, false
@@ -290,7 +290,7 @@ func (c *chain) blockByHash(hash string, now time.Time) (block int64, ok bool) {
 }
 
 // sent returns the transactions of the blocks [first, last] that are visible at now, in order.
-func (c *chain) sent(first, last int64, now time.Time) []transaction {
+func (c *liveChain) sent(first, last int64, now time.Time) []transaction {
 	var list []transaction
 	last = min(last, c.head(now))
 	for hour := max(0, first-1) / c.perHour(); hour*c.perHour() < last; hour++ {

@@ -51,7 +51,7 @@ func (l *Ledger) Past() []ledger.Range {
 
 // reading is the state of reading a part of a network's past.
 type reading struct {
-	c           *chain
+	c           *liveChain
 	first, last int64
 	block       int64 // block of the newest transaction
 	logs        int   // number of logs in that block
@@ -60,7 +60,7 @@ type reading struct {
 	senders     map[ledger.SenderDay]*sending
 }
 
-func newReading(c *chain, first, last int64) *reading {
+func newReading(c *liveChain, first, last int64) *reading {
 	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.AuthorizationDay]int64{},
 		senders: map[ledger.SenderDay]*sending{}}
 }
@@ -104,7 +104,7 @@ func (r *reading) result() ledger.Range {
 var methods = map[string]string{"exact": "eip3009", "upto": "permit2", "batch-settlement": ledger.MethodBatch}
 
 // settlement returns the ith payment of a transaction as an index stores it.
-func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
+func (c *liveChain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
 	p := t.payments[i]
 	s := ledger.Settlement{
 		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID,
@@ -119,7 +119,7 @@ func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settl
 	return s
 }
 
-func (c *chain) solana() bool { return strings.HasPrefix(c.network, "solana:") }
+func (c *liveChain) solana() bool { return strings.HasPrefix(c.network, "solana:") }
 
 // sending sums the payments of an unlisted account to known recipients on a day.
 type sending struct {

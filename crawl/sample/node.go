@@ -18,7 +18,7 @@ import (
 // node answers JSON-RPC like a node of an EVM chain: the methods that readers of settlements call, with the limits of
 // public nodes.
 type node struct {
-	chain *chain
+	chain *liveChain
 	now   func() time.Time
 }
 
@@ -31,7 +31,7 @@ const (
 )
 
 // serveNode returns the node as an HTTP handler; end stops it.
-func serveNode(c *chain, now func() time.Time) (h http.Handler, end func() error) {
+func serveNode(c *liveChain, now func() time.Time) (h http.Handler, end func() error) {
 	n := &node{c, now}
 	bridge := jhttp.NewBridge(handler.Map{
 		"web3_clientVersion": n.answer(0, func([]json.RawMessage) (any, error) {

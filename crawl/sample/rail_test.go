@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // TestChecksummed checks the mixed case with the test vectors of EIP-55.
@@ -53,12 +53,12 @@ func TestAddresses(t *testing.T) {
 	for _, s := range cast() {
 		for _, e := range s.endpoints {
 			for _, r := range e.rails {
-				if err := address.CheckAsset(r.network.ID, r.asset.Address); err != nil {
+				if err := x402.CheckAsset(r.network.ID, r.asset.Address); err != nil {
 					t.Errorf("%s: asset %s on %s: %v", s.Slug, r.asset.Address, r.network.ID, err)
 				}
 				for number := range 12 {
 					to := r.recipient(s.Owner, number)
-					if err := address.Check(r.network.ID, to); err != nil {
+					if err := x402.CheckAddress(r.network.ID, to); err != nil {
 						t.Errorf("%s: recipient %s on %s: %v", s.Slug, to, r.network.ID, err)
 					}
 					if owner := owners[to]; owner != "" && owner != s.Owner {
@@ -67,7 +67,7 @@ func TestAddresses(t *testing.T) {
 					owners[to] = s.Owner
 				}
 				for _, key := range []string{"facilitatorAddress", "receiverAuthorizer", "feePayer", "facilitator"} {
-					if at, ok := r.extra(s.Owner)[key].(string); ok && address.Check(r.network.ID, at) != nil {
+					if at, ok := r.extra(s.Owner)[key].(string); ok && x402.CheckAddress(r.network.ID, at) != nil {
 						t.Errorf("%s: %s %s on %s is not an address", s.Slug, key, at, r.network.ID)
 					}
 				}

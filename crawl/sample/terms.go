@@ -16,7 +16,6 @@ import (
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // terms records a service's payment terms over time: rows of prices, and records of their changes.
@@ -28,7 +27,7 @@ type terms struct {
 	byEndpoint map[string]*endpointTerms
 	dirty      bool // something changed since report ran
 	reports    map[string]*report
-	changes    []postgres.Change
+	changes    []checks.Change
 }
 
 // endpointTerms are the terms of one endpoint.
@@ -38,8 +37,8 @@ type endpointTerms struct {
 	paid        *time.Time     // last time with payable terms
 	envelope    *x402.Envelope // the last envelope
 	fingerprint string         // of envelope
-	current     []postgres.Price
-	closed      []postgres.Price
+	current     []checks.Price
+	closed      []checks.Price
 	ways        ways
 	offers      []checks.OfferSet // over other protocols, oldest first
 }
@@ -123,8 +122,8 @@ func (t *terms) observe(e endpoint, f finding, at time.Time) {
 }
 
 // offer replaces the offers over other protocols, if they differ.
-func (a *endpointTerms) offer(offers []postgres.Offer, since time.Time) {
-	var current []postgres.Offer
+func (a *endpointTerms) offer(offers []checks.Offer, since time.Time) {
+	var current []checks.Offer
 	last := len(a.offers) - 1
 	if last >= 0 && a.offers[last].Until == nil {
 		current = a.offers[last].Offers
@@ -142,7 +141,7 @@ func (a *endpointTerms) offer(offers []postgres.Offer, since time.Time) {
 
 // ask replaces the prices by those of the envelope, and the ways to pay by both these and the offers over other
 // protocols.
-func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, offers []postgres.Offer) {
+func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, offers []checks.Offer) {
 	for _, p := range a.current {
 		p.Until = &since
 		a.closed = append(a.closed, p)
@@ -154,9 +153,9 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, off
 		}
 		p := priceOf(a.id, since, i, r, a.envelope.Version)
 		a.current = append(a.current, p)
-		payTo := address.Spell(r.NetworkCAIP2, p.PayTo)
+		payTo := x402.SpellAddress(r.NetworkCAIP2, p.PayTo)
 		a.ways.entries = append(a.ways.entries, site.SnapshotEntry{
-			Asset: address.Spell(r.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
+			Asset: x402.SpellAddress(r.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
 			Price:  p.Amount,
 			Scheme: p.Scheme, Network: r.NetworkCAIP2,
 			Endpoint: e.key(), MimeType: site.TextOrNull(a.envelope.Resource.MimeType),
@@ -170,9 +169,9 @@ func (a *endpointTerms) ask(e endpoint, fingerprint string, since time.Time, off
 	a.ways = a.ways.with(ways{entries, recipients})
 }
 
-func priceOf(id uuid.UUID, since time.Time, position int, r x402.Requirement, version int) postgres.Price {
+func priceOf(id uuid.UUID, since time.Time, position int, r x402.Requirement, version int) checks.Price {
 	caip2 := r.NetworkCAIP2
-	return postgres.Price{
+	return checks.Price{
 		EndpointID: id, Since: since, Position: position, Scheme: r.Scheme, Network: r.Network, NetworkCAIP2: &caip2,
 		Asset: r.Asset, PayTo: r.PayTo, Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
 		Extra: site.TextOrNull(string(r.StableExtra())), X402Version: version,
@@ -198,7 +197,7 @@ func (t *terms) report(at time.Time) {
 		}
 		for _, set := range change.Compare(r.reported.entries, now.entries, r.reported.recipients, now.recipients) {
 			if set.Type == kind {
-				t.changes = append(t.changes, postgres.Change{
+				t.changes = append(t.changes, checks.Change{
 					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.reported.entries),
 					NewSnapshot: encode(now.entries),
 				})
@@ -236,8 +235,8 @@ func (t *terms) addTo(to *load.History) {
 }
 
 // sortPrices sorts prices by endpoint, since and position.
-func sortPrices(list []postgres.Price) {
-	slices.SortFunc(list, func(a, b postgres.Price) int {
+func sortPrices(list []checks.Price) {
+	slices.SortFunc(list, func(a, b checks.Price) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
 			cmp.Compare(a.Position, b.Position))
 	})

@@ -13,8 +13,9 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // line is one position in an endpoint's set of prices.
@@ -102,7 +103,7 @@ func TestEndpointsMatchTheWorld(t *testing.T) {
 			if *got.Fingerprint != ok.envelope.Fingerprint() {
 				t.Errorf("%s: %s has another fingerprint at the start", h.Slug, e.key())
 			}
-			var want, current []postgres.Price
+			var want, current []checks.Price
 			id := postgres.EndpointID(h.Slug, e.declared, e.path)
 			for position, r := range ok.envelope.Accepts {
 				if r.Usable() {
@@ -145,7 +146,7 @@ func TestServicesThatCannotBePaid(t *testing.T) {
 
 // record is a change record with its parts decoded.
 type record struct {
-	postgres.Change
+	checks.Change
 	Schema site.SchemaSummary
 	Price  site.PriceSummary
 	PayTo  site.PayToSummary
@@ -153,7 +154,7 @@ type record struct {
 	New    []site.SnapshotEntry
 }
 
-func decode(t *testing.T, c postgres.Change) record {
+func decode(t *testing.T, c checks.Change) record {
 	t.Helper()
 	r := record{Change: c}
 	summary := map[string]any{site.SchemaChanged: &r.Schema, site.PriceChanged: &r.Price,
@@ -187,7 +188,7 @@ func priceAt(h load.History, endpoint, network string, at time.Time) (amounts, p
 			}
 			for _, o := range set.Offers {
 				if o.Network == network {
-					amounts, payTos = append(amounts, o.Amount), append(payTos, address.Spell(o.NetworkCAIP2, o.PayTo))
+					amounts, payTos = append(amounts, o.Amount), append(payTos, x402.SpellAddress(o.NetworkCAIP2, o.PayTo))
 				}
 			}
 		}
@@ -287,7 +288,7 @@ func TestChangeRecords(t *testing.T) {
 	if len(moved.PayTo.PayToAdded) != 1 || len(moved.PayTo.PayToRemoved) != 1 {
 		t.Errorf("payto_changed: %+v", moved.PayTo) // both EVM networks have the same address
 	}
-	if address.Check("eip155:8453", entry.PayTo) == nil {
+	if x402.CheckAddress("eip155:8453", entry.PayTo) == nil {
 		t.Error("the snapshot's recipient is not abbreviated")
 	}
 }

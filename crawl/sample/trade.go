@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Trade is a function of time too: the payments of an hour follow from the start of the world and that hour alone. So
@@ -236,7 +235,7 @@ func (l *Ledger) strangerTrade(from, to time.Time, times float64) []payment {
 			on := f.rails[0]
 			list = append(list, payment{
 				at: at, rail: on, by: f, settler: on.normal(f.account(0, true)),
-				token: address.Normalize(on.network.ID, on.asset.Address),
+				token: x402.NormalizeAddress(on.network.ID, on.asset.Address),
 				payer: on.normal("agent/" + strconv.Itoa(buyer)), payee: on.normal("stranger/" + strconv.Itoa(seller)),
 				amount: strconv.FormatInt(cents*1000, 10),
 			})

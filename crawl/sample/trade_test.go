@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site/postgres"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // sharedTrade are all payments before start, computed once for all tests.
@@ -92,8 +92,8 @@ func TestPaymentsMatchTerms(t *testing.T) {
 	follows := map[string]bool{} // recipients of services whose prices or recipients move faster than visits
 	for _, h := range sharedHistories() {
 		for _, p := range h.Prices {
-			a := ask{*p.NetworkCAIP2, address.Normalize(*p.NetworkCAIP2, p.Asset),
-				address.Normalize(*p.NetworkCAIP2, p.PayTo), p.Amount}
+			a := ask{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.Asset),
+				x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo), p.Amount}
 			until := start
 			if p.Until != nil {
 				until = *p.Until
@@ -108,7 +108,7 @@ func TestPaymentsMatchTerms(t *testing.T) {
 	}
 	followed := 0
 	for _, p := range sharedTrade() {
-		if err := address.Check(p.rail.network.ID, p.payer); err != nil {
+		if err := x402.CheckAddress(p.rail.network.ID, p.payer); err != nil {
 			t.Fatalf("payer: %v", err)
 		}
 		switch {
@@ -145,7 +145,7 @@ func TestPaymentsMatchTerms(t *testing.T) {
 // moves reports whether a payment goes to the service whose recipient changes between two visits.
 func moves(p payment) bool {
 	s := bySlug("saltmarsh-yields")
-	return p.payee == address.Normalize(p.rail.network.ID, p.rail.recipient(s.Owner, moved(p.at)))
+	return p.payee == x402.NormalizeAddress(p.rail.network.ID, p.rail.recipient(s.Owner, moved(p.at)))
 }
 
 // paidTo returns the payments to any recipient that the service ever had.
@@ -153,7 +153,7 @@ func paidTo(slug string) []payment {
 	recipients := map[string]bool{}
 	for network, r := range settled() {
 		for n := range 3 {
-			recipients[address.Normalize(network, r.recipient(bySlug(slug).Owner, n))] = true
+			recipients[x402.NormalizeAddress(network, r.recipient(bySlug(slug).Owner, n))] = true
 		}
 	}
 	var list []payment
@@ -244,7 +244,7 @@ func TestFacilitators(t *testing.T) {
 		}
 		for _, s := range f.Settlers {
 			key := [2]string{s.Network, s.Address}
-			if owners[key] != "" || address.Check(s.Network, s.Address) != nil {
+			if owners[key] != "" || x402.CheckAddress(s.Network, s.Address) != nil {
 				t.Errorf("%s: account %v is invalid, or also that of %s", f.ID, key, owners[key])
 			}
 			owners[key] = f.ID

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"tollbook/crawl/sample/authority"
 )
 
 // Options are the settings of a World. The zero value is a world in real time without a log.
@@ -35,7 +33,7 @@ type Options struct {
 // chain. Several goroutines may use it.
 type World struct {
 	opts    Options
-	ca      *authority.Authority
+	ca      *authority
 	secure  net.Listener
 	plain   net.Listener
 	node    net.Listener
@@ -59,7 +57,7 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 	if opts.Pace == 0 {
 		opts.Pace = 1
 	}
-	ca, err := authority.New(Domain)
+	ca, err := NewAuthority(Domain)
 	if err != nil {
 		return nil, fmt.Errorf("start the sample world: %w", err)
 	}

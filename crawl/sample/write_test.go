@@ -17,7 +17,7 @@ import (
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 func openTest(t *testing.T) *postgres.DB {
@@ -95,7 +95,7 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Rec
 					continue
 				}
 				r := ledger.Recipient{ServiceID: s.ID, Network: network,
-					Address: address.Normalize(network, p.PayTo)}
+					Address: x402.NormalizeAddress(network, p.PayTo)}
 				if !seen[r] {
 					seen[r] = true
 					list = append(list, r)

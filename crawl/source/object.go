@@ -16,7 +16,6 @@ import (
 	"tollbook/site/invisible"
 	"tollbook/site/jsontext"
 	"tollbook/site/listing"
-	"tollbook/site/lookup"
 )
 
 // object is a JSON object that is read leniently: a member of the wrong type does not affect the others.
@@ -200,7 +199,7 @@ func webURL(s string) (address, reason string) {
 	s = strings.Replace(s, host, name, 1)
 	scheme, rest, _ := strings.Cut(s, "://")
 	end := strings.IndexAny(rest+"/", "/?")
-	origin, err := lookup.NormalURL(scheme + "://" + rest[:end])
+	origin, err := listing.NormalURL(scheme + "://" + rest[:end])
 	if err != nil {
 		return "", BadURL
 	}

@@ -13,7 +13,7 @@ package source
 import (
 	"strings"
 
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 )
 
 // Limits of what is read from a source.
@@ -79,7 +79,7 @@ func (r *Row) size() int64 {
 
 // Identity is what makes two rows the same resource, whichever source they are from.
 type Identity struct {
-	URL    string // canonical host, and path in the form of lookup.NormalURL; without the scheme
+	URL    string // canonical host, and path in the form of listing.NormalURL; without the scheme
 	Method string // "" if the source does not say
 	Tool   string // "" unless the resource is an MCP tool
 }
@@ -87,7 +87,7 @@ type Identity struct {
 // Identity returns the row's identity. It ignores the scheme, since sources write http for sites behind a proxy, and
 // the query. A placeholder {name} in the path is the same as the parameter :name of a route template.
 func (r *Row) Identity() Identity {
-	normal, err := lookup.NormalURL(r.URL)
+	normal, err := listing.NormalURL(r.URL)
 	if err != nil {
 		normal = r.URL // not reached: readers skip such rows
 	}

@@ -1,5 +1,5 @@
-// Package card draws images: cards of 1200×630 pixels for previews of links, and icons. The same value gives the same
-// bytes.
+// Package card draws images: cards of 1200×630 pixels for previews of links, icons, and badges. The same value gives
+// the same bytes.
 //
 // It must never know what a directory is or where its files are stored.
 package card

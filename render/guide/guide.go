@@ -1,5 +1,5 @@
-// Package guide renders guides and footers, which are written in Markdown. HTML tags in them become text, and
-// images become their words.
+// Package guide renders guides and footers, which are written in Markdown, and the commands and programs that readers
+// copy. HTML tags in Markdown become text, and images become their words.
 //
 // It must never know a route or a template.
 package guide

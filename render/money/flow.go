@@ -1,5 +1,5 @@
-// Package money makes the parts of the pages about settlements: who pays whom, and volume by network. It must never
-// know a route or a template.
+// Package money makes what pages say of money: prices and how they changed, what facilitators announce and settle, who
+// pays whom, and volume by network. It must never know a route or a template.
 package money
 
 import (

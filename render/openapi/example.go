@@ -9,7 +9,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
 
@@ -53,7 +53,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
 	x.Segments["number"], x.Segments["column"] = "0", "grade"
 	for _, p := range endpoints(index) {
-		address, err := lookup.NormalURL(chosen.BaseURL + p.Path)
+		address, err := listing.NormalURL(chosen.BaseURL + p.Path)
 		prices := p.X402Pricing()
 		if err != nil || len(prices) == 0 || prices[0].NetworkCAIP2 == nil {
 			continue

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tollbook/render/command"
+	"tollbook/render/guide"
 	"tollbook/site/display"
 )
 
@@ -14,7 +14,7 @@ import (
 func (a *Document) quickstart() []quickCall {
 	call := func(id, title, about, target string) quickCall {
 		address := display.EndpointURL(a.directory.BaseURL, target)
-		return quickCall{id, title, about, command.GetSamples(address)}
+		return quickCall{id, title, about, guide.GetSamples(address)}
 	}
 	words := a.examples.text("q")
 	if words == "" {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"tollbook/render/command"
+	"tollbook/render/guide"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
@@ -38,7 +38,7 @@ type Reference struct {
 // quickCall is a call of the quickstart in four languages.
 type quickCall struct {
 	ID, Title, About string
-	Samples          []command.Sample
+	Samples          []guide.Sample
 }
 
 type referenceGroup struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestResponsesOfVerdict checks that an endpoint keeps its newest envelope, the conclusive response after it, and the
@@ -24,18 +25,18 @@ func TestResponsesOfVerdict(t *testing.T) {
 	}
 	endpoint := due[0].Endpoints[0].ID
 	now := start
-	said := func(envelope, conclusive bool, status int, body string) postgres.EndpointVisit {
-		e := postgres.EndpointVisit{ID: endpoint, ProbedAt: now, Class: "c", Reason: body}
-		exchange := postgres.Exchange{Class: "c", Reason: body, Method: "GET",
+	said := func(envelope, conclusive bool, status int, body string) checks.EndpointVisit {
+		e := checks.EndpointVisit{ID: endpoint, ProbedAt: now, Class: "c", Reason: body}
+		exchange := checks.Exchange{Class: "c", Reason: body, Method: "GET",
 			RequestHeader: http.Header{"User-Agent": {"u"}},
 			RequestBody:   []byte("{}\x00"), Redirects: []string{"https://b.test"}, ResponseTimeMS: new(7),
-			Phases: &postgres.Phases{DNS: 0.25}}
+			Phases: &checks.Phases{DNS: 0.25}}
 		switch {
 		case envelope:
-			e.Envelope = &postgres.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status,
+			e.Envelope = &checks.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status,
 				Header: http.Header{}, Body: []byte(body), SHA256: []byte(body), Exchange: exchange}
 		default:
-			e.Response = &postgres.Response{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now,
+			e.Response = &checks.Response{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now,
 				Method: "GET",
 				URL:    "u", Header: http.Header{"Server": {body}},
 				Body: []byte(body), TLSVerified: true, Exchange: exchange, SHA256: []byte(body)}
@@ -66,8 +67,8 @@ func TestResponsesOfVerdict(t *testing.T) {
 	} {
 		now = start.Add(time.Duration(i) * time.Minute)
 		v := visit(due[0], now)
-		v.Endpoints = []postgres.EndpointVisit{said(step.envelope, step.conclusive, step.status, step.body)}
-		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+		v.Endpoints = []checks.EndpointVisit{said(step.envelope, step.conclusive, step.status, step.body)}
+		if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 		var got storedResponses

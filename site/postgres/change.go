@@ -10,16 +10,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/consent"
-	"tollbook/site/postgres/moves"
+	"tollbook/site/postgres/sources"
 )
 
 // Listed is what a directory lists.
 type Listed struct {
-	Services []DueService      // by slug, with their endpoints
-	Erased   map[string]bool   // slugs of erased services, which are never given again
-	Removed  []RemovedService  // erased services, in the order of their erasure
-	OptOuts  map[string]OptOut // by host, as consent.HostOf returns it
-	Moved    map[string]string // old host of each host that services moved to; see package moves
+	Services []DueService              // by slug, with their endpoints
+	Erased   map[string]bool           // slugs of erased services, which are never given again
+	Removed  []RemovedService          // erased services, in the order of their erasure
+	OptOuts  map[string]consent.OptOut // by host, as consent.HostOf returns it
+	Moved    map[string]string         // old host of each host that services moved to; see package moves
 }
 
 // HiddenService is a service that is not published.
@@ -82,7 +82,7 @@ func readListed(ctx context.Context, tx pgx.Tx) (l Listed, err error) {
 	if l.OptOuts, err = consent.Read(ctx, tx); err != nil {
 		return l, err
 	}
-	if l.Moved, err = moves.Read(ctx, tx); err != nil {
+	if l.Moved, err = sources.ReadMoves(ctx, tx); err != nil {
 		return l, err
 	}
 	l.Erased = make(map[string]bool, len(l.Removed))

@@ -12,20 +12,21 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 )
 
 // record returns a change record that is identified by the number n.
-func record(service int64, kind string, at time.Time, n int) postgres.Change {
-	return postgres.Change{
+func record(service int64, kind string, at time.Time, n int) checks.Change {
+	return checks.Change{
 		ServiceID: service, Type: kind, ObservedAt: at, Summary: json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)),
 		OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`),
 	}
 }
 
 // numberOf returns the number of a record.
-func numberOf(t *testing.T, c postgres.Change) int {
+func numberOf(t *testing.T, c checks.Change) int {
 	t.Helper()
 	var s struct{ N int }
 	if err := json.Unmarshal(c.Summary, &s); err != nil {
@@ -60,7 +61,7 @@ func checkMoves(t *testing.T, s *postgres.ServiceFacts, now time.Time) {
 // readChangeLogs reads every log completely: blocks from packs, the rest from the newest rows. Each block must be in
 // one pack, and a day must begin at its first row.
 func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
-	packs map[string][]postgres.ChangeBlock) map[changeLogID][]int {
+	packs map[string][]checks.ChangeBlock) map[changeLogID][]int {
 	t.Helper()
 	got := map[changeLogID][]int{}
 	err := db.Read(t.Context(), func(r *postgres.Reader) error {
@@ -76,8 +77,8 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 			return err
 		}
 		for _, h := range hours {
-			var blocks []postgres.ChangeBlock
-			err := r.ChangePack(t.Context(), h, func(b postgres.ChangeBlock) error {
+			var blocks []checks.ChangeBlock
+			err := r.ChangePack(t.Context(), h, func(b checks.ChangeBlock) error {
 				blocks = append(blocks, b)
 				return nil
 			})
@@ -92,13 +93,13 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 			}
 			packs[id] = blocks
 		}
-		logs := func(service int64, facts []postgres.ChangeLogFacts, rows []postgres.Change) {
+		logs := func(service int64, facts []checks.ChangeLogFacts, rows []checks.Change) {
 			for _, l := range facts {
 				id := changeLogID{service, l.Type}
 				numbers := make([]int, l.Next)
 				held := make([]int, l.Next) // how many times each row occurs
 				times := make([]time.Time, l.Next)
-				put := func(number int64, c postgres.Change) {
+				put := func(number int64, c checks.Change) {
 					numbers[number], times[number] = numberOf(t, c), c.ObservedAt
 					held[number]++
 				}
@@ -111,7 +112,7 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 						}
 					}
 				}
-				var tail []postgres.Change
+				var tail []checks.Change
 				for _, c := range rows {
 					if l.Type == "" || c.Type == l.Type {
 						tail = append(tail, c)
@@ -132,11 +133,11 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
 					}
 				}
 				day := ""
-				var days []postgres.ChangeDay
+				var days []checks.ChangeDay
 				for n, at := range times {
 					if d := at.UTC().Format(time.DateOnly); d != day {
 						day = d
-						days = append(days, postgres.ChangeDay{Day: at.UTC().Truncate(24 * time.Hour), First: int64(n)})
+						days = append(days, checks.ChangeDay{Day: at.UTC().Truncate(24 * time.Hour), First: int64(n)})
 					}
 				}
 				for i := range l.Days {
@@ -180,12 +181,12 @@ func TestChangeNumbers(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(402, 3))
 	want := map[changeLogID][]int{}
-	packs := map[string][]postgres.ChangeBlock{}
+	packs := map[string][]checks.ChangeBlock{}
 	number := 0
 	var pending []func() // records that are younger than the log delay
 	for hour := range 4 * 24 {
 		at := start.Add(time.Duration(hour) * time.Hour)
-		var visits []postgres.Visit
+		var visits []checks.Visit
 		for i, s := range due {
 			v := visit(s, at.Add(time.Duration(i)*time.Second))
 			for _, kind := range site.ChangeTypes {
@@ -251,7 +252,7 @@ func TestChangesBeforeNumbering(t *testing.T) {
 		h.Changes = append(h.Changes, record(0, site.PriceChanged, start.Add(time.Duration(i-400)*time.Hour), i))
 	}
 	at := start.Add(time.Minute)
-	h.Checks = []postgres.Check{visit(postgres.DueService{}, at).Check}
+	h.Checks = []checks.Check{visit(postgres.DueService{}, at).Check}
 	if err := load.Sample(ctx, db, "sample", []postgres.Listing{listing("acme")}, []load.History{h}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +260,7 @@ func TestChangesBeforeNumbering(t *testing.T) {
 		if err := db.SealLogs(ctx, at.Add(later), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		packs := map[string][]postgres.ChangeBlock{}
+		packs := map[string][]checks.ChangeBlock{}
 		got := readChangeLogs(t, db, at.Add(later), packs)
 		for id, rows := range got {
 			for n, r := range rows {
@@ -298,8 +299,8 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	}
 	for i, s := range due {
 		v := visit(s, start.Add(time.Duration(i)*time.Minute))
-		v.Changes = []postgres.Change{record(s.ID, site.PriceChanged, v.Check.CheckedAt, i)}
-		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+		v.Changes = []checks.Change{record(s.ID, site.PriceChanged, v.Check.CheckedAt, i)}
+		if err := db.RecordVisits(ctx, []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,7 +309,7 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	if err := db.SealLogs(ctx, now, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	got := readChangeLogs(t, db, now, map[string][]postgres.ChangeBlock{})
+	got := readChangeLogs(t, db, now, map[string][]checks.ChangeBlock{})
 	want := map[changeLogID][]int{{0, ""}: {0, 1}, {0, site.PriceChanged}: {0, 1}, {due[1].ID, ""}: {1},
 		{due[1].ID, site.PriceChanged}: {1}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
@@ -362,12 +363,12 @@ func TestChangeBaselines(t *testing.T) {
 		v := visit(s, start.Add(step.after))
 		v.ClearedTypes = step.wantCleared
 		if step.change != "" {
-			v.Changes = []postgres.Change{record(s.ID, step.change, v.Check.CheckedAt, 0)}
+			v.Changes = []checks.Change{record(s.ID, step.change, v.Check.CheckedAt, 0)}
 		}
 		if step.untold {
 			v.BaselineAt = new(start.Add(2 * time.Hour))
 		}
-		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+		if err := db.RecordVisits(ctx, []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 		due, err := db.TakeService(ctx, s.ID, v.NextCheckAt, time.Second)

@@ -51,22 +51,22 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		`CREATE TEMP TABLE inserted (LIKE checks); ALTER TABLE inserted DROP number, DROP service_number`); err != nil {
 		t.Fatal(err)
 	}
-	var visits []postgres.Visit
-	for i, change := range []func(*postgres.Check){
-		func(*postgres.Check) {},
-		func(c *postgres.Check) {
+	var visits []checks.Visit
+	for i, change := range []func(*checks.Check){
+		func(*checks.Check) {},
+		func(c *checks.Check) {
 			c.Counted, c.Status, c.StatusCode, c.ResponseTimeMS, c.UncountedReason = false, nil, nil, nil, new("auth")
 		},
-		func(c *postgres.Check) { c.Status, c.ErrorMessage, c.IsUp = new("offline"), new(""), false },
-		func(c *postgres.Check) {
+		func(c *checks.Check) { c.Status, c.ErrorMessage, c.IsUp = new("offline"), new(""), false },
+		func(c *checks.Check) {
 			c.ErrorMessage = new("ändert \\N\t\"sich\",\n✓" + strings.Repeat("x", 100_000))
 		}, // more than is sent at once
-		func(c *postgres.Check) { c.StatusCode, c.ResponseTimeMS = new(math.MaxInt32), new(0) },
-		func(c *postgres.Check) { c.StatusCode, c.EndpointsFound = new(math.MinInt32), math.MaxInt32 },
-		func(c *postgres.Check) { c.ConsecutiveFailures = math.MaxInt32; c.ID = uuid.Max },
-		func(c *postgres.Check) { c.CheckedAt = c.CheckedAt.Add(999_999_999 * time.Nanosecond) },
-		func(c *postgres.Check) { c.CheckedAt = c.CheckedAt.In(time.FixedZone("", 9*60*60)) },
-		func(c *postgres.Check) { c.CheckedAt = time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC) },
+		func(c *checks.Check) { c.StatusCode, c.ResponseTimeMS = new(math.MaxInt32), new(0) },
+		func(c *checks.Check) { c.StatusCode, c.EndpointsFound = new(math.MinInt32), math.MaxInt32 },
+		func(c *checks.Check) { c.ConsecutiveFailures = math.MaxInt32; c.ID = uuid.Max },
+		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.Add(999_999_999 * time.Nanosecond) },
+		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.In(time.FixedZone("", 9*60*60)) },
+		func(c *checks.Check) { c.CheckedAt = time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC) },
 	} {
 		v := visit(due[0], start.Add(time.Duration(i)*time.Minute))
 		change(&v.Check)
@@ -92,7 +92,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 	}
 
 	// A value out of range is an error, and nothing of its batch is stored.
-	late := []postgres.Visit{visit(due[0], start.Add(time.Hour)), visit(due[0], start.Add(2*time.Hour))}
+	late := []checks.Visit{visit(due[0], start.Add(time.Hour)), visit(due[0], start.Add(2*time.Hour))}
 	late[1].Check.StatusCode = new(math.MaxInt32 + 1)
 	if err := db.RecordVisits(ctx, late); err == nil || !strings.Contains(err.Error(), "2147483648") {
 		t.Errorf("keeping status code 2147483648: %v", err)
@@ -116,7 +116,7 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(4020, 402))
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	const rounds = 200
 	for i := range rounds {
 		for _, s := range due {
@@ -136,13 +136,13 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	if err := db.RecordVisits(ctx, visits[:1]); err != nil {
 		t.Fatal(err)
 	}
-	repeated := append(append([]postgres.Visit{}, visits...), visits[:100]...)
+	repeated := append(append([]checks.Visit{}, visits...), visits[:100]...)
 	r.Shuffle(len(repeated), func(i, j int) { repeated[i], repeated[j] = repeated[j], repeated[i] })
 	for len(repeated) > 0 {
 		n := min(1+r.IntN(120), len(repeated))
 		batch := repeated[:n]
 		if r.IntN(2) == 0 {
-			batch = append(append([]postgres.Visit{}, batch...), batch[r.IntN(n)])
+			batch = append(append([]checks.Visit{}, batch...), batch[r.IntN(n)])
 		}
 		if err := db.RecordVisits(ctx, batch); err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestRecordVisitsInParallel(t *testing.T) {
 		t.Fatal(err)
 	}
 	const rounds = 120
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	for i := range rounds {
 		for _, s := range due {
 			visits = append(visits, visit(s, start.Add(time.Duration(i)*20*time.Minute)))
@@ -236,9 +236,9 @@ func TestRecordVisitsInParallel(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	first := visits[:90*len(names)]
 	// some known, some new, and some of these twice
-	again := append(append([]postgres.Visit{}, visits[10*len(names):]...), visits[100*len(names):]...)
+	again := append(append([]checks.Visit{}, visits[10*len(names):]...), visits[100*len(names):]...)
 	r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
-	for _, list := range [][]postgres.Visit{first, again, visits} {
+	for _, list := range [][]checks.Visit{first, again, visits} {
 		if err := db.RecordVisits(ctx, list); err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 }
 
 // runsOf returns the runs of failed checks among visits to a service, in their order.
-func runsOf(id int64, visits []postgres.Visit) (runs []postgres.FailureRun) {
+func runsOf(id int64, visits []checks.Visit) (runs []checks.FailureRun) {
 	var before time.Time
 	inRun := false
 	for _, v := range visits {
@@ -314,7 +314,7 @@ func runsOf(id int64, visits []postgres.Visit) (runs []postgres.FailureRun) {
 				runs[n].Checks++
 			}
 		} else if !c.IsUp {
-			runs = append(runs, postgres.FailureRun{ServiceID: id, FirstAt: c.CheckedAt, LastAt: c.CheckedAt,
+			runs = append(runs, checks.FailureRun{ServiceID: id, FirstAt: c.CheckedAt, LastAt: c.CheckedAt,
 				Checks: 1})
 			inRun = true
 		}
@@ -364,7 +364,7 @@ func TestLogsStartOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs := make(chan error, 1)
-	go func() { errs <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
+	go func() { errs <- db.RecordVisits(ctx, []checks.Visit{visit(due[0], start)}) }()
 	for waits, until := false, time.Now().Add(3*time.Minute); !waits; {
 		if err := tx.QueryRow(ctx,
 			`SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL
@@ -395,7 +395,7 @@ func TestNegativeTimeIsRefused(t *testing.T) {
 	db := open(t)
 	v := visit(acme(t, db)[0], start)
 	v.Check.ResponseTimeMS = new(-131)
-	err := db.RecordVisits(t.Context(), []postgres.Visit{v})
+	err := db.RecordVisits(t.Context(), []checks.Visit{v})
 	if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "23514" {
 		t.Errorf("a response time of -131 ms is stored: %v, want check_violation", err)
 	}

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/postgrestest"
 )
@@ -29,14 +30,14 @@ func TestClaims(t *testing.T) {
 		t.Helper()
 		v := visit(service, at)
 		id := postgres.EndpointID("acme", "GET", "/a")
-		e := postgres.EndpointVisit{ID: id, ProbedAt: at, Paid: true, AsksPayment: true, PricesChanged: true,
-			OffersChanged: true, Prices: []postgres.Price{{EndpointID: id, Since: at, Scheme: "exact", Network: network,
+		e := checks.EndpointVisit{ID: id, ProbedAt: at, Paid: true, AsksPayment: true, PricesChanged: true,
+			OffersChanged: true, Prices: []checks.Price{{EndpointID: id, Since: at, Scheme: "exact", Network: network,
 				NetworkCAIP2: new(network), Asset: "usdc", PayTo: payTo, Amount: "1", X402Version: 2}}}
 		if offered != "" {
-			e.Offers = []postgres.Offer{{Protocol: "mpp", NetworkCAIP2: network, PayTo: offered}}
+			e.Offers = []checks.Offer{{Protocol: "mpp", NetworkCAIP2: network, PayTo: offered}}
 		}
-		v.Endpoints = []postgres.EndpointVisit{e}
-		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+		v.Endpoints = []checks.EndpointVisit{e}
+		if err := db.RecordVisits(ctx, []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -43,7 +44,7 @@ func TestLateChecks(t *testing.T) {
 	db, m := openMemory(t)
 	ctx := t.Context()
 	due := acme(t, db)
-	tell := func(visits ...postgres.Visit) {
+	tell := func(visits ...checks.Visit) {
 		t.Helper()
 		if err := db.RecordVisits(ctx, visits); err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	db, m := openMemory(t)
 	ctx := t.Context()
 	due := acme(t, db)
-	if err := db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}); err != nil {
+	if err := db.RecordVisits(ctx, []checks.Visit{visit(due[0], start)}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -97,7 +98,8 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	}
 }
 
-// TestRestartLateDelays checks that delays by a clock that was an hour ahead start again now, and that other due times stay.
+// TestRestartLateDelays checks that delays by a clock that was an hour ahead start again now, and that other due times
+// stay.
 func TestRestartLateDelays(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)

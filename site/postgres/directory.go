@@ -26,7 +26,7 @@ type Directory struct {
 	Services     []DirectoryService
 	Submissions  []inbox.Submission
 	Erased       []RemovedService   // oldest first
-	OptOuts      []OptOut           // by host
+	OptOuts      []consent.OptOut   // by host
 	Sources      []sources.Decision // by name
 	Suggestions  []inbox.Suggestion
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestLateVisitIsDropped records visits of two visitors, the first of which lost its lease. Only the visit with the
@@ -44,7 +45,7 @@ func TestLateVisitIsDropped(t *testing.T) {
 		t.Helper()
 		v := visit(*s, at)
 		v.Lease, v.NextCheckAt = s.NextCheckAt, at.Add(15*time.Minute)
-		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+		if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := db.Services(t.Context())
@@ -98,10 +99,10 @@ func TestVisitsAndSiteReadingsInParallel(t *testing.T) {
 			v := visit(s, start.Add(time.Duration(i)*time.Second))
 			for j := range s.Endpoints {
 				e := s.Endpoints[len(s.Endpoints)-1-j]
-				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{ID: e.ID, ProbedAt: v.Check.CheckedAt,
+				v.Endpoints = append(v.Endpoints, checks.EndpointVisit{ID: e.ID, ProbedAt: v.Check.CheckedAt,
 					Class: "paid", Reason: "r"})
 			}
-			if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+			if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 				t.Error(err)
 			}
 		}

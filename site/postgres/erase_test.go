@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -52,10 +53,10 @@ func TestVisitOfErasedService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	visits := make([]postgres.Visit, len(due))
+	visits := make([]checks.Visit, len(due))
 	for i, s := range due {
 		visits[i] = visit(s, start)
-		visits[i].Changes = []postgres.Change{record(s.ID, site.PriceChanged, start, i)}
+		visits[i].Changes = []checks.Change{record(s.ID, site.PriceChanged, start, i)}
 	}
 	if err := db.EraseService(ctx, due[1].Slug, "anna", "", start); err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestEraseAmongVisits(t *testing.T) {
 	}()
 	const rounds = 20
 	for round := range rounds {
-		visits := make([]postgres.Visit, n)
+		visits := make([]checks.Visit, n)
 		for i, s := range due {
 			visits[i] = visit(s, start.Add(time.Duration(round)*time.Minute))
 		}
@@ -145,7 +146,7 @@ func TestEraseErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	for hour := range 3 {
 		for i, s := range due {
 			for n, message := range []string{"of both", "of " + s.Slug} {

@@ -13,6 +13,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -114,12 +115,12 @@ func TestLargeStoredRecords(t *testing.T) {
 		return b
 	}
 	v := visit(due[0], start)
-	v.Changes = []postgres.Change{record(due[0].ID, site.PriceChanged, start.Add(-3*time.Hour), 1),
+	v.Changes = []checks.Change{record(due[0].ID, site.PriceChanged, start.Add(-3*time.Hour), 1),
 		{ServiceID: due[0].ID, Type: site.PriceChanged, ObservedAt: start.Add(-2 * time.Hour), Summary: encoded(summary),
 			OldSnapshot: []byte(`[]`), NewSnapshot: encoded(entries)},
 		record(due[0].ID, site.PriceChanged, start, 2)}
 	v.Check.ID = uuid.New()
-	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+	if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 		t.Fatal(err)
 	}
 	var f *postgres.Facts
@@ -129,7 +130,7 @@ func TestLargeStoredRecords(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for name, list := range map[string][]postgres.Change{"all": f.Changes, "of the service": f.Services[0].Records} {
+	for name, list := range map[string][]checks.Change{"all": f.Changes, "of the service": f.Services[0].Records} {
 		if len(list) != 3 || numberOf(t, list[0]) != 1 || numberOf(t, list[2]) != 2 {
 			t.Fatalf("%s: %d records; want three in their order", name, len(list))
 		}

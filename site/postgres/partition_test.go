@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestPartitionIsCreatedOnce lets two processes find the partition of a day missing before either may create it.
@@ -33,7 +34,7 @@ func TestPartitionIsCreatedOnce(t *testing.T) {
 	ended := make(chan error, len(crawlers))
 	for i, db := range crawlers {
 		v := visit(due[0], start.Add(time.Duration(i)*time.Second))
-		go func() { ended <- db.RecordVisits(t.Context(), []postgres.Visit{v}) }()
+		go func() { ended <- db.RecordVisits(t.Context(), []checks.Visit{v}) }()
 	}
 	for waiting := 0; waiting < len(crawlers); {
 		select {

@@ -1,8 +1,8 @@
 // Package postgres stores the directory in Postgres: connection pool, services, sites, jobs, and
 // the build's consistent read. All SQL of the program is in this folder.
 //
-// It owns the tables that its subpackages assessments, checks, consent, inbox, ledger, polls and sources do not own. It must
-// never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
+// It owns the tables that its subpackages assessments, checks, consent, inbox, ledger, polls and sources do not own.
+// It must never judge: status, grades and shares are the builder's. Folder private runs Tollbook's own server if no
 // DATABASE_URL names one.
 package postgres
 
@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/inbox"
@@ -36,7 +35,7 @@ type DB struct {
 	*ledger.DB
 	*polls.Tables
 	Sources     *sources.Store
-	Assessments *assessments.Store
+	Assessments *checks.AssessmentStore
 	pool        *pgxpool.Pool
 }
 
@@ -61,7 +60,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		return nil, err
 	}
 	return &DB{checks.New(pool), consent.New(pool), inbox.New(pool), ledger.New(pool), polls.New(pool),
-		sources.New(pool), assessments.New(pool), pool}, nil
+		sources.New(pool), checks.NewAssessments(pool), pool}, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -58,10 +59,10 @@ func acme(t *testing.T, db *postgres.DB) []postgres.DueService {
 	return due
 }
 
-func visit(service postgres.DueService, at time.Time) postgres.Visit {
+func visit(service postgres.DueService, at time.Time) checks.Visit {
 	online, ms := "online", 120
-	return postgres.Visit{
-		Check: postgres.Check{
+	return checks.Visit{
+		Check: checks.Check{
 			ServiceID: service.ID, CheckedAt: at, ID: uuid.NewSHA1(uuid.Nil, []byte(service.Slug+at.String())),
 			Counted: true,
 			Status:  &online, IsUp: true, StatusCode: new(402), ResponseTimeMS: &ms, EndpointsFound: 1,
@@ -131,7 +132,7 @@ func TestLogNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 250
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	for i := range n {
 		at := start.Add(time.Duration(i) * 15 * time.Minute)
 		visits = append(visits, visit(due[0], at), visit(due[1], at.Add(time.Second)))
@@ -147,7 +148,7 @@ func TestLogNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var facts *postgres.Facts
-	packed := map[int64]map[int64][]postgres.Check{}
+	packed := map[int64]map[int64][]checks.Check{}
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		if facts, err = r.Facts(ctx, now, time.Second); err != nil {
 			return err
@@ -157,9 +158,9 @@ func TestLogNumbers(t *testing.T) {
 			return err
 		}
 		for _, h := range hours {
-			err := r.Pack(ctx, h, func(b postgres.PackBlock) error {
+			err := r.Pack(ctx, h, func(b checks.PackBlock) error {
 				if packed[b.ServiceID] == nil {
-					packed[b.ServiceID] = map[int64][]postgres.Check{}
+					packed[b.ServiceID] = map[int64][]checks.Check{}
 				}
 				packed[b.ServiceID][b.Block] = b.Rows
 				return nil
@@ -176,7 +177,7 @@ func TestLogNumbers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		id   int64
-		log  postgres.LogFacts
+		log  checks.LogFacts
 		keep func(i int) bool
 	}{
 		{"all services", 0, facts.Log, func(int) bool { return true }},
@@ -242,7 +243,7 @@ func TestRetainUnderAWrongClock(t *testing.T) {
 	due := acme(t, db)
 	visits := func(days ...int) {
 		t.Helper()
-		var list []postgres.Visit
+		var list []checks.Visit
 		for _, day := range days {
 			list = append(list, visit(due[0], start.AddDate(0, 0, day)),
 				visit(due[0], start.AddDate(0, 0, day).Add(time.Hour)))
@@ -286,7 +287,7 @@ func TestRetain(t *testing.T) {
 	db := open(t)
 	ctx := t.Context()
 	due := acme(t, db)
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	for i := range 40 * 24 {
 		visits = append(visits, visit(due[0], start.Add(time.Duration(i)*time.Hour)))
 	}

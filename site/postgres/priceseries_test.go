@@ -9,6 +9,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 )
 
@@ -21,12 +22,12 @@ func TestPriceSeries(t *testing.T) {
 	midnight := start.Truncate(24 * time.Hour)
 	at := func(day, hour int) time.Time { return midnight.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour) }
 	a, b := postgres.EndpointID("acme", "GET", "/a"), postgres.EndpointID("acme", "", "/b")
-	price := func(endpoint uuid.UUID, position int, amount string, since time.Time, until *time.Time) postgres.Price {
-		return postgres.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact",
+	price := func(endpoint uuid.UUID, position int, amount string, since time.Time, until *time.Time) checks.Price {
+		return checks.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact",
 			Network:      network,
 			NetworkCAIP2: new(network), Asset: usdc, PayTo: "x", Amount: amount, X402Version: 2}
 	}
-	h := load.History{Slug: "acme", Prices: []postgres.Price{
+	h := load.History{Slug: "acme", Prices: []checks.Price{
 		price(a, 0, "100", at(-9, 1), new(at(-5, 1))),
 		price(a, 0, "200", at(-5, 1), new(at(-5, 2))), // within a day
 		price(a, 0, "50", at(-5, 2), new(at(-5, 3))),
@@ -35,8 +36,8 @@ func TestPriceSeries(t *testing.T) {
 		price(a, 1, "301", at(-2, 1), nil),
 		price(b, 0, "7", at(-5, 9), nil),
 	}}
-	h.Checks = []postgres.Check{visit(postgres.DueService{}, start).Check}
-	h.Days = []postgres.Rollup{
+	h.Checks = []checks.Check{visit(postgres.DueService{}, start).Check}
+	h.Days = []checks.Rollup{
 		{Start: at(-200, 0), Checks: 9, Counted: 8, Up: 7, Timed: 6, ResponseMS: 600,
 			Histogram: make([]int64, site.HistogramBuckets)},
 		{Start: at(-1, 0), Checks: 9, Counted: 0, Histogram: make([]int64, site.HistogramBuckets)},
@@ -54,16 +55,16 @@ func TestPriceSeries(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, amounts ...string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since,
+	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, amounts ...string) checks.PriceSpan {
+		return checks.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since,
 			Until: until, Amounts: amounts}
 	}
-	spans := map[uuid.UUID][]postgres.PriceSpan{}
+	spans := map[uuid.UUID][]checks.PriceSpan{}
 	for _, p := range s.PriceSpans {
 		spans[p.EndpointID] = append(spans[p.EndpointID], p)
 	}
 	sameTime := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
-	if diff := cmp.Diff(map[uuid.UUID][]postgres.PriceSpan{
+	if diff := cmp.Diff(map[uuid.UUID][]checks.PriceSpan{
 		a: {
 			span(a, at(-9, 1), new(at(-5, 1)), "100"), span(a, at(-5, 1), new(at(-5, 3)), "50", "200"),
 			span(a, at(-5, 3), new(at(-2, 1)), "300"), span(a, at(-2, 1), nil, "300", "301"),
@@ -72,12 +73,12 @@ func TestPriceSeries(t *testing.T) {
 	}, spans, sameTime); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]postgres.PriceDay{{EndpointID: a, Day: at(-5, 0), Moved: 3},
+	if diff := cmp.Diff([]checks.PriceDay{{EndpointID: a, Day: at(-5, 0), Moved: 3},
 		{EndpointID: a, Day: at(-2, 0), Moved: 1}},
 		s.PriceDays, sameTime); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]postgres.DaySum{
+	if diff := cmp.Diff([]checks.DaySum{
 		{Day: at(-200, 0), Counted: 8, Up: 7, Timed: 6, ResponseMS: 600},
 		{Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120},
 	}, s.DaySums, sameTime); diff != "" {

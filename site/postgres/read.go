@@ -9,7 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/site/postgres/assessments"
 	"tollbook/site/postgres/bulk"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
@@ -17,7 +16,6 @@ import (
 	"tollbook/site/postgres/polls"
 	"tollbook/site/postgres/rows"
 	"tollbook/site/postgres/sources"
-	"tollbook/site/postgres/statement"
 )
 
 // Facts is what a build reads, as of one moment.
@@ -43,26 +41,26 @@ type ServiceFacts struct {
 	Service
 	Endpoints []EndpointFacts // by path, then method; unproven ones only if there are no others
 	Claims    []checks.Claim  // when the service was first seen to name its recipients
-	Moves     []Change        // changes of recipients in the last 90 UTC days, newest first, without prices
+	Moves     []checks.Change // changes of recipients in the last 90 UTC days, newest first, without prices
 	checks.Facts
 	Site      *SiteFacts      // nil until the site was read
 	Domain    *DomainFacts    // nil without a registrable domain, and until the site was read
 	Synthesis *SynthesisFacts // nil without an answer; its input may be out of date
 
-	Assessments []assessments.Assessment // of the UTC days before now, oldest first
+	Assessments []checks.Assessment // of the UTC days before now, oldest first
 
-	Statements  []statement.Statement // of recipients that the build has chosen
-	OwnerProved bool                  // VerifiedAt is the time of an owner's proof
+	Statements  []ledger.Statement // of recipients that the build has chosen
+	OwnerProved bool               // VerifiedAt is the time of an owner's proof
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
 type EndpointFacts struct {
 	Endpoint
-	Prices           []Price           // by since, then position; current prices have no Until
-	FormerRecipients []FormerRecipient // of offers that have ended
-	Envelope         *Envelope         // the newest response with an envelope; nil without one
-	Conclusive       *Response         // the newest conclusive response, if it is newer than Envelope
-	Inconclusive     *Response         // the newest response, if it is inconclusive
+	Prices           []checks.Price           // by since, then position; current prices have no Until
+	FormerRecipients []checks.FormerRecipient // of offers that have ended
+	Envelope         *checks.Envelope         // the newest response with an envelope; nil without one
+	Conclusive       *checks.Response         // the newest conclusive response, if it is newer than Envelope
+	Inconclusive     *checks.Response         // the newest response, if it is inconclusive
 }
 
 // Reader reads the database as of one moment.
@@ -189,7 +187,7 @@ func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Dura
 	if err := r.ReadServices(ctx, now, delay, index); err != nil {
 		return err
 	}
-	recorded, err := assessments.Read(ctx, r.tx, ids, now.UTC().Truncate(24*time.Hour))
+	recorded, err := checks.ReadAssessments(ctx, r.tx, ids, now.UTC().Truncate(24*time.Hour))
 	if err != nil {
 		return err
 	}
@@ -204,7 +202,7 @@ func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Dura
 
 // AssessedDays reads the UTC days before a day on which a build published anything, oldest first.
 func (r *Reader) AssessedDays(ctx context.Context, before time.Time) ([]time.Time, error) {
-	return assessments.ReadDays(ctx, r.tx, before)
+	return checks.ReadAssessmentDays(ctx, r.tx, before)
 }
 
 // readProofs reads which services an owner verified. Any other service was verified by the operator.
@@ -225,9 +223,9 @@ func (r *Reader) readProofs(ctx context.Context, services []ServiceFacts) error 
 func (r *Reader) Bulk() *bulk.Reader { return bulk.NewReader(r.tx) }
 
 // Statements returns a reader of statements as of now, with the tokens that count.
-func (r *Reader) Statements(ctx context.Context, now time.Time, tokens []ledger.CountedToken) (*statement.Reader,
+func (r *Reader) Statements(ctx context.Context, now time.Time, tokens []ledger.CountedToken) (*ledger.StatementReader,
 	error) {
-	return statement.NewReader(ctx, r.tx, now, tokens)
+	return ledger.NewStatementReader(ctx, r.tx, now, tokens)
 }
 
 // readResponses reads the newest responses of the endpoints of services.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/site/lookup"
-	"tollbook/site/postgres/moves"
+	"tollbook/site/listing"
 	"tollbook/site/postgres/rows"
+	"tollbook/site/postgres/sources"
 )
 
 // RemovedService is a service that the operator erased. Nothing is listed at its addresses until somebody allows it.
@@ -79,7 +79,7 @@ func (l *Listed) FindRemoved(base string) *RemovedService {
 // removalAddress returns a base URL in the form that removals are compared in: the host and path of its normal form,
 // without "www." and without a slash or dot at the end of either.
 func removalAddress(base string) string {
-	if normal, err := lookup.NormalURL(base); err == nil {
+	if normal, err := listing.NormalURL(base); err == nil {
 		base = normal
 	}
 	_, rest, _ := strings.Cut(base, "://")
@@ -91,7 +91,7 @@ func removalAddress(base string) string {
 
 // readAddresses returns the addresses of a listed service: its base URL, and where its endpoints moved.
 func readAddresses(ctx context.Context, tx pgx.Tx, id int64, base string) ([]string, error) {
-	moved, err := rows.Column[string](ctx, tx, `SELECT host || path FROM `+moves.Table+` WHERE moves.id = $1`, id)
+	moved, err := rows.Column[string](ctx, tx, `SELECT host || path FROM `+sources.MovesTable+` WHERE moves.id = $1`, id)
 	if err != nil {
 		return nil, err
 	}

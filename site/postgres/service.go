@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
+	"tollbook/site/postgres/checks"
 )
 
 // Service is a row of services.
@@ -69,7 +70,7 @@ type Endpoint struct {
 	DeclaredPrice  *DeclaredPrice // nil if the origin's OpenAPI document has no price
 	HeadURL        *string        // of the HEAD that decided HeadFree
 	HeadStatus     *int           // of its response
-	Offers         []Offer        // over other protocols than x402, of the newest 402; nil if it never made any
+	Offers         []checks.Offer // over other protocols than x402, of the newest 402; nil if it never made any
 }
 
 // IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/consent"
 )
 
 // read gives the facts of every service by slug.
@@ -136,8 +138,8 @@ func TestRecordSite(t *testing.T) {
 
 	// A method by which the endpoint was paid stays, and two endpoints never become one.
 	paid := visitAt(acme.ID)
-	paid.Endpoints = []postgres.EndpointVisit{{ID: open, ProbedAt: start, Paid: true}}
-	if err := db.RecordVisits(t.Context(), []postgres.Visit{paid}); err != nil {
+	paid.Endpoints = []checks.EndpointVisit{{ID: open, ProbedAt: start, Paid: true}}
+	if err := db.RecordVisits(t.Context(), []checks.Visit{paid}); err != nil {
 		t.Fatal(err)
 	}
 	visit.Amend = []postgres.EndpointAmendment{{ID: open, Method: "PUT"},
@@ -153,7 +155,7 @@ func TestRecordSite(t *testing.T) {
 }
 
 // visitAt is a visit of a service at start.
-func visitAt(id int64) postgres.Visit {
+func visitAt(id int64) checks.Visit {
 	return visit(postgres.DueService{Service: postgres.Service{ID: id}}, start)
 }
 
@@ -208,18 +210,18 @@ func TestTakeDomains(t *testing.T) {
 func TestStoreRobots(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	keep := func(r postgres.Robots) {
+	keep := func(r consent.Robots) {
 		t.Helper()
 		if err := db.StoreRobots(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	keep(postgres.Robots{Origin: "https://a.test", FetchedAt: start, State: "unknown"})
-	keep(postgres.Robots{Origin: "https://b.test", FetchedAt: start, State: "none"})
-	last := postgres.Robots{Origin: "https://a.test", FetchedAt: start.Add(8 * 24 * time.Hour), State: "document",
+	keep(consent.Robots{Origin: "https://a.test", FetchedAt: start, State: "unknown"})
+	keep(consent.Robots{Origin: "https://b.test", FetchedAt: start, State: "none"})
+	last := consent.Robots{Origin: "https://a.test", FetchedAt: start.Add(8 * 24 * time.Hour), State: "document",
 		Body: []byte("User-agent: *\x00\xff")}
 	keep(last)
-	for origin, want := range map[string]*postgres.Robots{"https://a.test": &last, "https://b.test": nil,
+	for origin, want := range map[string]*consent.Robots{"https://a.test": &last, "https://b.test": nil,
 		"https://c.test": nil} {
 		got, err := db.Robots(t.Context(), origin)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestSumsEqualTheLog checks that sums contain exactly the rows of a service's log, the newest visit included.
@@ -22,7 +23,7 @@ func TestSumsEqualTheLog(t *testing.T) {
 		if i == 1 {
 			v.Check.Counted, v.Check.UncountedReason = false, new("auth")
 		}
-		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+		if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
 		due[0].NextCheckAt = v.NextCheckAt

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // inputs lists services as visited and looked at, with an input each, the later the newer.
@@ -49,9 +50,9 @@ func inputs(t *testing.T, db *postgres.DB, n int) {
 // visited keeps one offline check of a service.
 func visited(t *testing.T, db *postgres.DB, id int64, i int) {
 	t.Helper()
-	v := postgres.Visit{Check: postgres.Check{ServiceID: id, ID: postgres.EndpointID("check", "", fmt.Sprint(id)),
+	v := checks.Visit{Check: checks.Check{ServiceID: id, ID: postgres.EndpointID("check", "", fmt.Sprint(id)),
 		CheckedAt: start.Add(time.Duration(i) * time.Millisecond)}, NextCheckAt: start.Add(time.Hour)}
-	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+	if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -109,18 +110,18 @@ func TestRecipients(t *testing.T) {
 	}
 	network, other := base, "eip155:1"
 	v := visit(due[0], start)
-	e := postgres.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", PricesChanged: true}
-	for i, p := range []postgres.Price{{PayTo: "0xAb", NetworkCAIP2: &network},
+	e := checks.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", PricesChanged: true}
+	for i, p := range []checks.Price{{PayTo: "0xAb", NetworkCAIP2: &network},
 		{PayTo: "0xab ", NetworkCAIP2: &network}, {PayTo: "0xCd", NetworkCAIP2: &network},
 		{PayTo: "0xEf", NetworkCAIP2: &other}} {
 		p.EndpointID, p.Since, p.Position, p.Amount = e.ID, start, i, "1"
 		e.Prices = append(e.Prices, p)
 	}
 	e.AsksPayment, e.OffersChanged = true, true
-	e.Offers = []postgres.Offer{{Protocol: "mpp", NetworkCAIP2: base, PayTo: "0xF0"},
+	e.Offers = []checks.Offer{{Protocol: "mpp", NetworkCAIP2: base, PayTo: "0xF0"},
 		{Protocol: "mpp", NetworkCAIP2: other, PayTo: "0xF1"}, {Protocol: "mpp", NetworkCAIP2: base}}
-	v.Endpoints = []postgres.EndpointVisit{e}
-	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+	v.Endpoints = []checks.EndpointVisit{e}
+	if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := db.Recipients(t.Context(), base)

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/challenge"
-	"tollbook/site/rail/bolt11"
+	"tollbook/site/x402"
 )
 
 // readL402 reads one challenge L402, or LSAT as it was named before.
-func readL402(a Answer, c challenge.Challenge) Offer {
+func readL402(a Answer, c x402.Challenge) Offer {
 	o := newOffer(L402)
 	o.Scheme, o.Asset, o.Network = "bolt11", "BTC", "lightning"
 	if strings.EqualFold(c.Scheme, "lsat") {
@@ -31,7 +30,7 @@ func readL402(a Answer, c challenge.Challenge) Offer {
 		o.fail("challenge_complete", "the challenge has no invoice")
 		return o
 	}
-	v, err := bolt11.Read(invoice)
+	v, err := ReadInvoice(invoice)
 	if err != nil {
 		o.fail("invoice_valid", "%s", err)
 		return o

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/rail/bolt11"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // The forms of an MPP method and of an intent, and of a currency code.
@@ -174,14 +172,14 @@ func networkOf(method string, r request) string {
 func (o *Offer) checkRecipient(r request) {
 	if r.recipient == "" {
 		o.fail("recipient_valid", "the request has no recipient")
-	} else if err := address.Check(o.NetworkCAIP2, r.recipient); err != nil {
+	} else if err := x402.CheckAddress(o.NetworkCAIP2, r.recipient); err != nil {
 		o.fail("recipient_valid", "the recipient is not valid: %s", clip(err.Error()))
 	}
 }
 
 // readInvoice reads the invoice of the method lightning, whose amount is in satoshis.
 func (o *Offer) readInvoice(r request) {
-	v, err := bolt11.Read(r.invoice)
+	v, err := ReadInvoice(r.invoice)
 	if err != nil {
 		o.fail("request_readable", "%s", err)
 		return

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/challenge"
 	"tollbook/site/invisible"
 	"tollbook/site/x402"
 )
@@ -92,7 +91,7 @@ func Read(a Answer) []Offer {
 		if len(value) > x402.MaxHeader {
 			continue
 		}
-		for _, c := range challenge.Read(value) {
+		for _, c := range x402.ReadChallenges(value) {
 			if len(list) == MaxOffers {
 				break
 			}

@@ -3,9 +3,7 @@ package rail
 import (
 	"strings"
 
-	"tollbook/site/rail/bolt11"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Value is what terms are worth.
@@ -19,7 +17,7 @@ type Value struct {
 func (t Terms) Value() Value {
 	switch {
 	case strings.HasPrefix(t.NetworkCAIP2, "bip122:"):
-		return Value{AssetName: "BTC", Testnet: t.NetworkCAIP2 != bolt11.Mainnet}
+		return Value{AssetName: "BTC", Testnet: t.NetworkCAIP2 != InvoiceMainnet}
 	case t.NetworkCAIP2 != "":
 		r := t.requirement()
 		v := Value{AssetName: r.Symbol()}
@@ -42,7 +40,7 @@ func (t Terms) Value() Value {
 }
 
 // AssetNorm returns the asset in a form in which equal assets are equal texts.
-func (t Terms) AssetNorm() string { return address.Normalize(t.NetworkCAIP2, t.Asset) }
+func (t Terms) AssetNorm() string { return x402.NormalizeAddress(t.NetworkCAIP2, t.Asset) }
 
 // requirement returns the asset and the amount as the tables of x402 know them.
 func (t Terms) requirement() x402.Requirement {

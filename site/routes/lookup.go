@@ -10,7 +10,7 @@ import (
 // A look-up returns what a payer should know before paying: about a URL or about a recipient. The SHA-256 of the normal
 // form, in hexadecimal, is the hash of a look-up:
 //
-//	URL        lookup.NormalURL, requested by its hash:       /v1/lookup/url/<hash>.json
+//	URL        listing.NormalURL, requested by its hash:       /v1/lookup/url/<hash>.json
 //	recipient  NormalRecipient, requested in plain text:      /v1/lookup/pay-to/<caip2>/<address>.json
 //
 // Rows are stored in 256 shards by the first two digits of their hashes: v1/lookup/url/3f.json and

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
 
@@ -38,14 +38,14 @@ func TestLookupVectors(t *testing.T) {
 	t.Parallel()
 	v := readVectors(t)
 	for _, a := range v.Addresses {
-		got, err := lookup.NormalURL(a.Address)
+		got, err := listing.NormalURL(a.Address)
 		if err != nil || got != a.Normal || site.Hash(got) != a.SHA256 {
 			t.Errorf("%s: NormalURL(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err,
 				site.Hash(got), a.Normal, a.SHA256)
 		}
 	}
 	for _, address := range v.Refused {
-		if got, err := lookup.NormalURL(address); err == nil {
+		if got, err := listing.NormalURL(address); err == nil {
 			t.Errorf("NormalURL(%q) = %s, want an error", address, got)
 		}
 	}
@@ -95,7 +95,7 @@ func TestLookupRow(t *testing.T) {
 
 // Facts about a payment are looked up by the hash of the URL, or by the recipient.
 func ExampleNormalRecipient() {
-	normal, err := lookup.NormalURL("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
+	normal, err := listing.NormalURL("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tollbook/site"
-	"tollbook/site/nearest"
+	"tollbook/site/display"
 )
 
 // HeaderUnknown is the header that names the unknown parameters of a request.
@@ -49,7 +49,7 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 	for _, name := range names[:min(len(names), MaxUnknown)] {
 		p := UnknownParam{Name: escapeName(name)}
 		if len(name) <= MaxUnknownName {
-			p.Nearest = nearest.Name(site.LowerASCII(name), params)
+			p.Nearest = display.Nearest(site.LowerASCII(name), params)
 		}
 		list.Params = append(list.Params, p)
 	}

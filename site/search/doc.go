@@ -1,5 +1,5 @@
-// Package search finds services by words of their names, and by what they do. It must never know where files are stored
-// or how a page is cut.
+// Package search picks services: by words of their names and by what they do, by the columns of a snapshot, and the best
+// for one need, with reasons. It must never know where files are stored or how a page is cut.
 //
 // # Names
 //

@@ -8,8 +8,6 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
-	"tollbook/site/best"
-	"tollbook/site/columns"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/search"
@@ -18,7 +16,7 @@ import (
 // best returns the recommendations for a request, by the rule of package best.
 func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Index, built time.Time) (cutResponse,
 	error) {
-	list, meta, err := best.Find(q, best.Source{
+	list, meta, err := search.FindBest(q, search.BestSource{
 		Now: built, Slugs: index.Slugs, Column: h.columnReader(snap, index),
 		Search: func(text string) (*search.Result, error) { return h.findText(snap, index, text) },
 		Row:    func(place int32) (*site.ServiceRow, error) { return h.readRow(snap, index, int(place)) },
@@ -34,9 +32,9 @@ func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Inde
 }
 
 // readColumn returns a column of n services.
-func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*columns.Column, error) {
+func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*search.Column, error) {
 	f, err := readCachedFile(h, snap, routes.ColumnKey(name), "column "+name, func(data []byte) (cachedColumn, error) {
-		c, err := columns.Parse(name, data, n)
+		c, err := search.ParseColumn(name, data, n)
 		return cachedColumn{c}, err
 	})
 	return f.Column, err

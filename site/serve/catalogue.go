@@ -6,8 +6,8 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
-	"tollbook/site/columns"
 	"tollbook/site/routes"
+	"tollbook/site/search"
 )
 
 // catalogue returns a page of the rows of the catalogue that pass q's filters.
@@ -31,7 +31,7 @@ func (h *handler) cataloguePlaces(snap *output.Snapshot, q routes.Query, index *
 	if from == to {
 		return nil, nil
 	}
-	all, err := columns.Select(q, total, h.catalogueReader(snap, total))
+	all, err := search.Select(q, total, h.catalogueReader(snap, total))
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func (h *handler) cataloguePlaces(snap *output.Snapshot, q routes.Query, index *
 }
 
 // catalogueReader returns a reader of the columns of a catalogue of n rows.
-func (h *handler) catalogueReader(snap *output.Snapshot, n int) columns.Reader {
-	return func(name string) (*columns.Column, error) {
+func (h *handler) catalogueReader(snap *output.Snapshot, n int) search.ColumnReader {
+	return func(name string) (*search.Column, error) {
 		key := routes.CatalogueColumnKey(name)
 		c, err := readCachedFile(h, snap, key, "column", func(data []byte) (cachedColumn, error) {
-			c, err := columns.ParseAs(site.ColumnSet, name, data, n)
+			c, err := search.ParseColumnAs(site.ColumnSet, name, data, n)
 			return cachedColumn{c}, err
 		})
 		return c.Column, err
@@ -57,7 +57,7 @@ func (h *handler) catalogueReader(snap *output.Snapshot, n int) columns.Reader {
 }
 
 // cachedColumn is a column in the cache.
-type cachedColumn struct{ *columns.Column }
+type cachedColumn struct{ *search.Column }
 
 func (c cachedColumn) size() int { return c.Size() }
 

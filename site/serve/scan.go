@@ -7,19 +7,19 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
-	"tollbook/site/columns"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
+	"tollbook/site/search"
 )
 
 // scan returns a page of the services that columns select and order.
 func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
 	read := h.columnReader(snap, index)
-	places, err := columns.Select(q, len(index.Slugs), read)
+	places, err := search.Select(q, len(index.Slugs), read)
 	if err != nil {
 		return cutResponse{}, err
 	}
-	if err := columns.Sort(places, site.OrderByName(q.Text("sort")), q, read); err != nil {
+	if err := search.Sort(places, site.OrderByName(q.Text("sort")), q, read); err != nil {
 		return cutResponse{}, err
 	}
 	offset, limit := q.Window()
@@ -36,9 +36,9 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 }
 
 // columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length.
-func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) columns.Reader {
+func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) search.ColumnReader {
 	n := len(index.Slugs)
-	return func(name string) (*columns.Column, error) {
+	return func(name string) (*search.Column, error) {
 		c, err := h.readColumn(snap, name, n)
 		if err == nil && c.Len() != n {
 			err = fmt.Errorf("file %s: %w: it has %d values; according to %s it must have %d",

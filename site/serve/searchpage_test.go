@@ -11,7 +11,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"tollbook/output"
-	"tollbook/render/results"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -43,8 +43,8 @@ func searchPageFiles(t *testing.T) map[string][]byte {
 	}
 	files := scanFiles(t, services)
 	maps.Copy(files, termsOf(t, services))
-	part, err := results.Part(&results.Settings{Search: "/search", Service: "/services/_",
-		Networks: map[string]results.Network{"BSE": {Name: "Base"}}}, nil)
+	part, err := lists.Part(&lists.Settings{Search: "/search", Service: "/services/_",
+		Networks: map[string]lists.Network{"BSE": {Name: "Base"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func fillingHandler(t *testing.T, d *output.Folder, fill FillSearch) (http.Handl
 // to a page, and a sentence where there are none.
 func TestFilledSearchPage(t *testing.T) {
 	t.Parallel()
-	h, log := fillingHandler(t, publish(t, searchPageFiles(t)), results.Fill)
+	h, log := fillingHandler(t, publish(t, searchPageFiles(t)), lists.FillResults)
 	long := strings.Repeat("x", routes.MaxText+1)
 	for _, test := range []struct {
 		target string
@@ -159,7 +159,7 @@ func TestSearchPageUnfilled(t *testing.T) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	files[searchPage] = []byte("<p>An old page.")
-	h, log := fillingHandler(t, publish(t, files), results.Fill)
+	h, log := fillingHandler(t, publish(t, files), lists.FillResults)
 	for _, target := range []string{"/search?q=speech", "/search?page=x"} {
 		if got := get(h, target); got.Code != 500 || !strings.Contains(log.String(), "build the directory again") {
 			t.Errorf("%s: %d; logged: %s", target, got.Code, log)

@@ -6,16 +6,14 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
-	"tollbook/site/columns"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/search"
-	"tollbook/site/search/results"
 )
 
 // searchText returns a page of the services whose text matches a query.
 func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
-	rows, meta, err := results.Page(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
+	rows, meta, err := search.ResultsPage(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
 	if err != nil {
 		return cutResponse{}, err
 	}
@@ -35,12 +33,12 @@ func (h *handler) findText(snap *output.Snapshot, index *routes.Index, text stri
 // searchSource reads the files of a snapshot for a search.
 type searchSource struct{ termFiles }
 
-// Column implements results.Source.
-func (s searchSource) Column(name string) (*columns.Column, error) {
+// Column implements search.resultsSource.
+func (s searchSource) Column(name string) (*search.Column, error) {
 	return s.handler.columnReader(s.snap, s.index)(name)
 }
 
-// Rows implements results.Source.
+// Rows implements search.resultsSource.
 func (s searchSource) Rows(places []int32) ([]site.RowParts, error) {
 	return s.handler.serviceRows(s.snap, s.index, places)
 }
@@ -52,7 +50,7 @@ type termFiles struct {
 	index   *routes.Index
 }
 
-// Index implements results.Source.
+// Index implements search.resultsSource.
 func (f termFiles) Index() (*site.TermIndex, error) {
 	terms, err := readJSON[site.One[site.TermIndex]](f.handler, f.snap, site.TermsFile)
 	if err != nil {

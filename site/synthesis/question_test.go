@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/synthesis"
 	"tollbook/site/x402"
 )
@@ -24,7 +25,7 @@ func facts() *postgres.ServiceFacts {
 		Endpoints: []postgres.EndpointFacts{{
 			Endpoint: postgres.Endpoint{Method: "GET", Path: "/quote", Description: new("A quote"),
 				MimeType: new("application/json")},
-			Envelope: &postgres.Envelope{StatusCode: 402, URL: "https://acme.test/quote", Header: http.Header{},
+			Envelope: &checks.Envelope{StatusCode: 402, URL: "https://acme.test/quote", Header: http.Header{},
 				Body: []byte(envelope)},
 		}, {Endpoint: postgres.Endpoint{Path: "/x"}}},
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-
-	"tollbook/site/x402/address"
 )
 
 // Asset is one row of assets.json: a token in which services request payment.
@@ -41,7 +39,7 @@ var assets = sync.OnceValue(func() assetTable {
 		panic(fmt.Errorf("read embedded assets.json: %w", err)) // a broken build, not a broken input
 	}
 	for i, a := range t.list {
-		t.byKey[[2]string{a.Network, address.Normalize(a.Network, a.Address)}] = i
+		t.byKey[[2]string{a.Network, NormalizeAddress(a.Network, a.Address)}] = i
 		if a.Issuer != "" {
 			a.Address, a.Decimals = a.Address+"."+a.Issuer, issuedDecimals
 			t.issued[[2]string{a.Network, a.Address}] = a
@@ -70,7 +68,7 @@ func LookupAsset(networkCAIP2, token string) (Asset, bool) {
 	if a, ok := assets().issued[[2]string{networkCAIP2, token}]; ok {
 		return a, true
 	}
-	return assetAt(networkCAIP2, address.Normalize(networkCAIP2, token))
+	return assetAt(networkCAIP2, NormalizeAddress(networkCAIP2, token))
 }
 
 // CountsAsUSD reports whether settlements in the token count as dollars, one to one: USDC, and what payers use in its

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"tollbook/site/x402/address"
 )
 
 func TestAssetTable(t *testing.T) {
@@ -23,7 +21,7 @@ func TestAssetTable(t *testing.T) {
 		if n, ok := NetworkByID(a.Network); !ok || n.ID != a.Network {
 			t.Errorf("%s on a network %s that the table lacks", a.Symbol, a.Network)
 		}
-		if err := address.CheckAsset(a.Network, a.Address); err != nil {
+		if err := CheckAsset(a.Network, a.Address); err != nil {
 			t.Errorf("%s: %v", a.Symbol, err)
 		}
 		if got, ok := LookupAsset(a.Network, a.Address); !ok || got != a {

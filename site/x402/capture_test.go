@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/invisible"
-	"tollbook/site/x402/address"
 )
 
 func header(name, value string) http.Header {
@@ -286,7 +285,7 @@ func TestScalarsAreVisible(t *testing.T) {
 			t.Errorf("%q hides a character", s)
 		}
 	}
-	if address.Check("eip155:8453", r.PayTo) == nil || r.Amount != "" || r.NetworkCAIP2 != "" {
+	if CheckAddress("eip155:8453", r.PayTo) == nil || r.Amount != "" || r.NetworkCAIP2 != "" {
 		t.Errorf("hidden characters are overlooked: %+v", r)
 	}
 }

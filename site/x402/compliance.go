@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-
-	"tollbook/site/x402/address"
 )
 
 // Evidence contains the newest captured response of one endpoint, and how the endpoint was reached.
@@ -160,8 +158,8 @@ func examine(list []Evidence) []exhibit {
 			for i, r := range env.Accepts {
 				e.rows[i] = exhibitRow{
 					Requirement: r, members: r.members, extra: r.extra(),
-					payToErr: address.Check(r.NetworkCAIP2, r.PayTo),
-					assetErr: address.CheckAsset(r.NetworkCAIP2, r.Asset),
+					payToErr: CheckAddress(r.NetworkCAIP2, r.PayTo),
+					assetErr: CheckAsset(r.NetworkCAIP2, r.Asset),
 					version:  env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
 				}
 			}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-
-	"tollbook/site/challenge"
 )
 
 // protocols returns the other payment protocols of which a response shows signs, sorted. Package rail reads their
@@ -16,7 +14,7 @@ func protocols(a Answer, d *defects) (names []string) {
 			d.add(headerOversize, "WWW-Authenticate")
 			continue
 		}
-		for _, c := range challenge.Read(value) {
+		for _, c := range ReadChallenges(value) {
 			switch strings.ToLower(c.Scheme) {
 			case "payment":
 				names = append(names, "mpp")

@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site/invisible"
-	"tollbook/site/x402/address"
 )
 
 // The keys of a price and of a recipient that services use, in the order in which they are tried.
@@ -142,7 +141,7 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 // issuedCurrency reports whether the asset is an XRP Ledger currency other than XRP. Such a currency has no atomic
 // unit: its amounts are values in decimal text.
 func (r Requirement) issuedCurrency() bool {
-	return address.Namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
+	return AddressNamespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
 
 // amountKeyOf returns the key of the price in a version of the protocol.
@@ -164,7 +163,7 @@ func (r *Requirement) readAsset(row object, d *defects) {
 		d.add(assetMissing)
 		return
 	}
-	r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
+	r.AssetNorm = NormalizeAddress(r.NetworkCAIP2, r.Asset)
 	if isTicker(r.NetworkCAIP2, r.Asset) {
 		d.add(assetTicker, r.Asset)
 	}
@@ -172,7 +171,7 @@ func (r *Requirement) readAsset(row object, d *defects) {
 
 // isTicker reports whether an asset is a symbol on a network where assets are addresses.
 func isTicker(network, asset string) bool {
-	switch address.Namespace(network) {
+	switch AddressNamespace(network) {
 	case "eip155", "solana", "aptos", "stellar", "tron", "starknet", "near":
 	default:
 		return false
@@ -203,7 +202,7 @@ func (r *Requirement) readPayTo(row, top object, d *defects) {
 		d.add(payToElsewhere, key)
 	}
 	r.PayTo, r.PayToSource, r.PayToLocation = text, key, location
-	r.PayToNorm = address.Normalize(r.NetworkCAIP2, text)
+	r.PayToNorm = NormalizeAddress(r.NetworkCAIP2, text)
 }
 
 // recipient returns the first non-empty recipient in an object under any of its names.
@@ -288,7 +287,7 @@ func (r Requirement) Variable() bool {
 	case "upto":
 		return true
 	case "batch-settlement":
-		return address.Namespace(r.NetworkCAIP2) == "eip155"
+		return AddressNamespace(r.NetworkCAIP2) == "eip155"
 	}
 	return false
 }

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"tollbook/site/x402/address"
 )
 
 // Rule is one of the 14 compliance checks. Its reasons describe one service; Expected and Mend are the same for all.
@@ -250,7 +248,7 @@ func assetDeclared(r *exhibitRow) string {
 	}
 	fault := r.assetErr
 	if text != r.Asset { // with spaces around it
-		fault = address.CheckAsset(r.NetworkCAIP2, text)
+		fault = CheckAsset(r.NetworkCAIP2, text)
 	}
 	if fault != nil && !isChecksum(fault) {
 		return fmt.Sprintf("asset %s is not an asset of %s", show(raw), orNetwork(r.NetworkCAIP2))
@@ -320,7 +318,7 @@ var domainSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"
 const gatewayName = "GatewayWalletBatched"
 
 func domainExtra(r *exhibitRow) string {
-	if address.Namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
+	if AddressNamespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return ""
 	}
 	if raw := r.members.get("extra"); !absent(raw) && !isObject(raw) {
@@ -335,7 +333,7 @@ func domainExtra(r *exhibitRow) string {
 	name, version := extra.text("name"), extra.text("version")
 	switch {
 	case name == gatewayName:
-		if address.CheckAsset(r.NetworkCAIP2, extra.text("verifyingContract")) != nil {
+		if CheckAsset(r.NetworkCAIP2, extra.text("verifyingContract")) != nil {
 			return "extra.verifyingContract of the Gateway wallet is not an address: " +
 				show(extra.get("verifyingContract"))
 		}

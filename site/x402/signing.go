@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"tollbook/site/x402/address"
 )
 
 // What the clients that buyers use sign was read off by running them on recorded responses: x402-fetch 1.2 for version
@@ -113,7 +111,7 @@ func clientKnows(r *exhibitRow) string {
 
 // schemeExtra returns which member of extra a client needs and lacks, "" if there is none.
 func schemeExtra(r *exhibitRow) string {
-	switch namespace := address.Namespace(r.NetworkCAIP2); {
+	switch namespace := AddressNamespace(r.NetworkCAIP2); {
 	case r.Scheme == "exact" && namespace == "solana" && r.extra.text("feePayer") == "":
 		return "extra.feePayer is missing, without which no client can build the payment"
 	case r.Scheme == "upto" && namespace == "eip155" && r.extra.text("facilitatorAddress") == "":

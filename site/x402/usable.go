@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"tollbook/site/x402/address"
 )
 
 // Usable reports whether a row is a way to pay.
@@ -39,26 +37,26 @@ func (r Requirement) Unusable() string {
 // PayToFault returns why a payment would not reach the recipient, "" if it would. A wrong EIP-55 checksum is no such
 // fault: clients pay to the address without it, and most services with one wrote the right digits in the wrong case.
 func (r Requirement) PayToFault() string {
-	err := address.Check(r.NetworkCAIP2, r.PayTo)
-	if errors.Is(err, address.ErrChecksum) && address.Namespace(r.NetworkCAIP2) == "eip155" {
+	err := CheckAddress(r.NetworkCAIP2, r.PayTo)
+	if errors.Is(err, errChecksum) && AddressNamespace(r.NetworkCAIP2) == "eip155" {
 		err = nil
 	}
 	return r.payToFault(err)
 }
 
-// payToFault returns why a recipient fails payto_shape, "" if it passes. err is the result of address.Check.
+// payToFault returns why a recipient fails payto_shape, "" if it passes. err is the result of CheckAddress.
 func (r Requirement) payToFault(err error) string {
 	payTo := clip(r.PayTo, 80)
 	switch {
 	case r.PayTo == "":
 		return "no recipient"
-	case errors.Is(err, address.ErrBurn):
+	case errors.Is(err, ErrBurn):
 		return fmt.Sprintf("the recipient %q is a burn address: nobody can spend from it", payTo)
-	case errors.Is(err, address.ErrChecksum):
+	case errors.Is(err, errChecksum):
 		return fmt.Sprintf("the checksum of the recipient %q does not match, so it may be mistyped", payTo)
 	case err != nil:
 		return fmt.Sprintf("the recipient %q is not an address of %s", payTo, orNetwork(r.NetworkCAIP2))
-	case r.AssetNorm != "" && address.Normalize(r.NetworkCAIP2, r.PayTo) == r.AssetNorm:
+	case r.AssetNorm != "" && NormalizeAddress(r.NetworkCAIP2, r.PayTo) == r.AssetNorm:
 		return fmt.Sprintf("the recipient %q is the asset itself: a payment would be lost", payTo)
 	}
 	return ""
@@ -78,7 +76,7 @@ func (r Requirement) issuer() string {
 	if i := strings.LastIndexAny(r.Asset, ".:+/"); account == "" && i >= 0 {
 		account = r.Asset[i+1:]
 	}
-	if address.Check(r.NetworkCAIP2, account) != nil {
+	if CheckAddress(r.NetworkCAIP2, account) != nil {
 		return ""
 	}
 	return account

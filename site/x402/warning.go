@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"tollbook/site/x402/address"
 )
 
 // Warning is a remark that counts in no check.
@@ -143,10 +141,10 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 		out = append(out, Warning{Code: code, Detail: clip(cleanText(detail), 200)})
 	}
 	extra := r.extra
-	if r.Scheme == "exact" && address.Namespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
+	if r.Scheme == "exact" && AddressNamespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
 		add(svmFeePayerMissing, "")
 	}
-	if r.Scheme == "upto" && address.Namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
+	if r.Scheme == "upto" && AddressNamespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
 		add(uptoFacilitatorMissing, "")
 	}
 	if r.issuedCurrency() && r.issuer() == "" {
@@ -175,7 +173,7 @@ func declaredAmount(text string) string {
 	return decimalAmount(strings.TrimPrefix(strings.TrimSpace(text), "$"))
 }
 
-func isChecksum(err error) bool { return errors.Is(err, address.ErrChecksum) }
+func isChecksum(err error) bool { return errors.Is(err, errChecksum) }
 
 // onlyTestnets reports whether there are rows and the table lists all their networks as test networks.
 func onlyTestnets(list []exhibit) bool {

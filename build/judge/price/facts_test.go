@@ -3,7 +3,7 @@ package price
 import (
 	"time"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 var now = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
@@ -20,7 +20,7 @@ const (
 	bob   = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 )
 
-func newPrice(amount, payTo string, since time.Time, until *time.Time) postgres.Price {
-	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
+func newPrice(amount, payTo string, since time.Time, until *time.Time) checks.Price {
+	return checks.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
 		Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
 }

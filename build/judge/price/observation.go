@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // observation returns when and where a visit found the lowest price of a span.
@@ -15,7 +15,7 @@ func (s *span) observation() site.PriceObservation {
 		network = *s.of.NetworkCAIP2
 	}
 	return site.PriceObservation{EndpointID: s.of.EndpointID.String(), Network: network,
-		AssetAddress: address.Spell(network, s.of.Asset), PriceUSD: s.lowest, RecordedAt: site.NewTime(s.since)}
+		AssetAddress: x402.SpellAddress(network, s.of.Asset), PriceUSD: s.lowest, RecordedAt: site.NewTime(s.since)}
 }
 
 // describe sets the lowest price of a point to that of a span, on the point's day.

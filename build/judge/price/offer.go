@@ -13,10 +13,9 @@ import (
 	"strings"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // Offer is what a service asks for now, over all rows of its active endpoints.
@@ -32,7 +31,7 @@ type Offer struct {
 }
 
 // Add adds an active endpoint with the prices that it asks now. It fills in the endpoint's pricing.
-func (o *Offer) Add(e *site.Endpoint, prices []postgres.Price) {
+func (o *Offer) Add(e *site.Endpoint, prices []checks.Price) {
 	o.Endpoints++
 	e.Pricing = make([]site.PricingEntry, 0, len(prices))
 	for i := range prices {
@@ -130,14 +129,14 @@ func newEntry(r x402.Requirement) site.PricingEntry {
 		Testnet: v.testnet, PriceCaveat: v.caveat, Protocol: rail.X402,
 	}
 	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
-		p.AssetAddress, p.PayTo = address.Spell(id, r.Asset), address.Spell(id, r.PayTo)
+		p.AssetAddress, p.PayTo = x402.SpellAddress(id, r.Asset), x402.SpellAddress(id, r.PayTo)
 		p.Network, p.NetworkCAIP2 = id, &id
 	}
 	return p
 }
 
 // Requirement returns a stored price as x402 reads it from an envelope.
-func Requirement(p *postgres.Price) x402.Requirement {
+func Requirement(p *checks.Price) x402.Requirement {
 	r := x402.Requirement{
 		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",
 		Amount: p.Amount, AmountRaw: p.Amount, PayTo: p.PayTo, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
@@ -147,8 +146,8 @@ func Requirement(p *postgres.Price) x402.Requirement {
 	}
 	if p.NetworkCAIP2 != nil {
 		r.NetworkCAIP2 = *p.NetworkCAIP2
-		r.AssetNorm = address.Normalize(r.NetworkCAIP2, r.Asset)
-		r.PayToNorm = address.Normalize(r.NetworkCAIP2, r.PayTo)
+		r.AssetNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.Asset)
+		r.PayToNorm = x402.NormalizeAddress(r.NetworkCAIP2, r.PayTo)
 		r.AssetName = r.Symbol()
 	}
 	return r
@@ -156,12 +155,12 @@ func Requirement(p *postgres.Price) x402.Requirement {
 
 // Current returns the prices without an end. It returns the slice itself if all prices have none, so callers must
 // not change it.
-func Current(prices []postgres.Price) []postgres.Price {
-	over := func(p postgres.Price) bool { return p.Until != nil }
+func Current(prices []checks.Price) []checks.Price {
+	over := func(p checks.Price) bool { return p.Until != nil }
 	if !slices.ContainsFunc(prices, over) {
 		return prices
 	}
-	var now []postgres.Price
+	var now []checks.Price
 	for _, p := range prices {
 		if p.Until == nil {
 			now = append(now, p)
@@ -172,8 +171,8 @@ func Current(prices []postgres.Price) []postgres.Price {
 
 // Sets iterates over an endpoint's prices, oldest first. A set has the prices that the endpoint asked since one
 // moment.
-func Sets(prices []postgres.Price) func(yield func([]postgres.Price) bool) {
-	return func(yield func([]postgres.Price) bool) {
+func Sets(prices []checks.Price) func(yield func([]checks.Price) bool) {
+	return func(yield func([]checks.Price) bool) {
 		for len(prices) > 0 {
 			n := 1
 			for n < len(prices) && prices[n].Since.Equal(prices[0].Since) {

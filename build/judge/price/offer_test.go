@@ -6,24 +6,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // TestWhichPricesCount checks each reason why a price is not counted, and the largest price that is.
 func TestWhichPricesCount(t *testing.T) {
 	t.Parallel()
-	on := func(p postgres.Price, network, asset string) postgres.Price {
+	on := func(p checks.Price, network, asset string) checks.Price {
 		p.Network, p.NetworkCAIP2, p.Asset = network, &network, asset
 		return p
 	}
-	price := func(amount string) postgres.Price { return newPrice(amount, alice, now, nil) }
+	price := func(amount string) checks.Price { return newPrice(amount, alice, now, nil) }
 	type row struct {
 		USD, Caveat string
 		Testnet     bool
 	}
 	for _, test := range []struct {
 		name    string
-		price   postgres.Price
+		price   checks.Price
 		want    row
 		counted bool
 	}{
@@ -38,7 +38,7 @@ func TestWhichPricesCount(t *testing.T) {
 	} {
 		var o Offer
 		var e site.Endpoint
-		o.Add(&e, []postgres.Price{test.price})
+		o.Add(&e, []checks.Price{test.price})
 		p := e.Pricing[0]
 		text := func(s *string) string {
 			if s == nil {
@@ -63,7 +63,7 @@ func TestWhichPricesCount(t *testing.T) {
 func TestCaveat(t *testing.T) {
 	t.Parallel()
 	var o Offer
-	o.Add(&site.Endpoint{}, []postgres.Price{newPrice("10000", alice, now, nil), newPrice("0", alice, now, nil),
+	o.Add(&site.Endpoint{}, []checks.Price{newPrice("10000", alice, now, nil), newPrice("0", alice, now, nil),
 		newPrice("10000000000", alice, now, nil)})
 	want := new("2 of 3 prices not counted in dollars: more than $1000 a call; the amount is 0")
 	if diff := cmp.Diff(want, o.caveat()); diff != "" {

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
 )
 
@@ -27,7 +28,7 @@ type interval struct{ since, until time.Time }
 type span struct {
 	since, until    time.Time // until is zero for current prices
 	lowest, highest site.Decimal
-	of              *postgres.PriceSpan
+	of              *checks.PriceSpan
 }
 
 // dayChanges is the number of times that endpoints changed amounts on a UTC day.
@@ -61,14 +62,14 @@ func NewHistory(f *postgres.ServiceFacts, now time.Time) *History {
 }
 
 // addSpan adds the counted amounts of a span.
-func (h *History) addSpan(p *postgres.PriceSpan) {
+func (h *History) addSpan(p *checks.PriceSpan) {
 	at := intervalOf(p)
 	h.x402 = append(h.x402, at)
 	h.addCounted(p, at)
 }
 
 // intervalOf returns the time of a span.
-func intervalOf(p *postgres.PriceSpan) interval {
+func intervalOf(p *checks.PriceSpan) interval {
 	at := interval{since: p.Since}
 	if p.Until != nil {
 		at.until = *p.Until
@@ -77,7 +78,7 @@ func intervalOf(p *postgres.PriceSpan) interval {
 }
 
 // addCounted adds the counted amounts of a span at a part of its time.
-func (h *History) addCounted(p *postgres.PriceSpan, at interval) {
+func (h *History) addCounted(p *checks.PriceSpan, at interval) {
 	if day := dayOf(at.since); h.first.IsZero() || day.Before(h.first) {
 		h.first = day
 	}
@@ -95,9 +96,9 @@ func (h *History) addCounted(p *postgres.PriceSpan, at interval) {
 }
 
 // amountValue returns the value of an amount of a span.
-func amountValue(p *postgres.PriceSpan, amount string) value {
+func amountValue(p *checks.PriceSpan, amount string) value {
 	if p.Protocol == "" {
-		r := Requirement(&postgres.Price{
+		r := Requirement(&checks.Price{
 			NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Extra: p.Extra, Amount: amount,
 		})
 		return valueOf(&r)
@@ -159,7 +160,7 @@ func subtractIntervals(all interval, others []interval) (parts []interval) {
 	return append(parts, all)
 }
 
-func (h *History) addChanges(d postgres.PriceDay) {
+func (h *History) addChanges(d checks.PriceDay) {
 	i, ok := slices.BinarySearchFunc(h.changes, d.Day, dayChanges.compare)
 	if !ok {
 		h.changes = slices.Insert(h.changes, i, dayChanges{day: d.Day})

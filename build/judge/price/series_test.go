@@ -12,7 +12,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
-	"tollbook/site/rail/bolt11"
+	"tollbook/site/rail"
 )
 
 func dateOf(month time.Month, d int) time.Time {
@@ -20,7 +20,7 @@ func dateOf(month time.Month, d int) time.Time {
 }
 
 // newHistoryFacts returns a service with endpoints 1, which is active, and 2, which is not.
-func newHistoryFacts(spans []postgres.PriceSpan, days ...postgres.PriceDay) *postgres.ServiceFacts {
+func newHistoryFacts(spans []checks.PriceSpan, days ...checks.PriceDay) *postgres.ServiceFacts {
 	first := dateOf(9, 1)
 	seen := func(id uuid.UUID, last time.Time) postgres.EndpointFacts {
 		return postgres.EndpointFacts{Endpoint: postgres.Endpoint{ID: id, FirstSeenAt: first, LastPaidAt: &last}}
@@ -40,12 +40,12 @@ var figuresOnly = cmpopts.IgnoreFields(site.PricePoint{}, "EndpointID", "Network
 func TestObservations(t *testing.T) {
 	t.Parallel()
 	one, first := uuid.UUID{1}, dateOf(9, 1).Add(time.Hour)
-	span := func(asset string, since time.Time, until *time.Time, amount string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: asset, Since: since, Until: until,
+	span := func(asset string, since time.Time, until *time.Time, amount string) checks.PriceSpan {
+		return checks.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: asset, Since: since, Until: until,
 			Amounts: []string{amount}}
 	}
 	cheap, dear := dateOf(9, 3).Add(2*time.Hour), dateOf(9, 4).Add(3*time.Hour)
-	h := NewHistory(newHistoryFacts([]postgres.PriceSpan{span(usdc, first, nil, "20000"),
+	h := NewHistory(newHistoryFacts([]checks.PriceSpan{span(usdc, first, nil, "20000"),
 		span(strings.ToLower(usdc), cheap, new(dateOf(9, 5)), "10000"), span(usdc, dear, nil, "15000"),
 		span("0x1111111111111111111111111111111111111111", first, nil, "1")}), now)
 	observation := func(at time.Time, price site.Decimal) site.PriceObservation {
@@ -73,8 +73,8 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	one, two, first := uuid.UUID{1}, uuid.UUID{2}, dateOf(9, 1).Add(time.Hour)
 	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time,
-		amounts ...string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
+		amounts ...string) checks.PriceSpan {
+		return checks.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
 			Until: until, Amounts: amounts}
 	}
 	test := span(one, "0x036CbD53842c5426634e7929541eC2318f3dCF7e", first, nil, "1000000")
@@ -93,23 +93,23 @@ func TestHistory(t *testing.T) {
 		want []site.PricePoint
 	}{
 		{"nothing", newHistoryFacts(nil), []site.PricePoint{}},
-		{"an unknown asset has changes and no price", newHistoryFacts([]postgres.PriceSpan{
+		{"an unknown asset has changes and no price", newHistoryFacts([]checks.PriceSpan{
 			span(one, "0x1111111111111111111111111111111111111111", first, nil, "1")},
-			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 1}),
+			checks.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 1}),
 			[]site.PricePoint{point("2026-09-01", "", "", 0), point("2026-09-03", "", "", 1)}},
 		{"a price before noon counts that day, a price until midnight does not count the next", newHistoryFacts(
-			[]postgres.PriceSpan{span(one, usdc, first, &fifth, "10000"),
+			[]checks.PriceSpan{span(one, usdc, first, &fifth, "10000"),
 				span(one, usdc, fifth, new(dateOf(9, 8)), "30000", "40000"), span(one, usdc, dateOf(9, 8), nil, "5")},
-			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 5), Moved: 7},
-			postgres.PriceDay{EndpointID: one, Day: dateOf(9, 8), Moved: 1}),
+			checks.PriceDay{EndpointID: one, Day: dateOf(9, 5), Moved: 7},
+			checks.PriceDay{EndpointID: one, Day: dateOf(9, 8), Moved: 1}),
 			[]site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7),
 				point("2026-09-06", "0.03", "0.04", 0), point("2026-09-08", "0.000005", "0.000005", 1)}},
 		{"a price that nobody replaced ends with a point without prices",
-			newHistoryFacts([]postgres.PriceSpan{span(one, usdc, first, &fifth, "10000")}),
+			newHistoryFacts([]checks.PriceSpan{span(one, usdc, first, &fifth, "10000")}),
 			[]site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-06", "", "", 0)}},
-		{"inactive endpoints do not count", newHistoryFacts([]postgres.PriceSpan{span(two, usdc, first, nil, "5")},
-			postgres.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1}), []site.PricePoint{}},
-		{"test networks, zero and implausible amounts do not count", newHistoryFacts([]postgres.PriceSpan{test,
+		{"inactive endpoints do not count", newHistoryFacts([]checks.PriceSpan{span(two, usdc, first, nil, "5")},
+			checks.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1}), []site.PricePoint{}},
+		{"test networks, zero and implausible amounts do not count", newHistoryFacts([]checks.PriceSpan{test,
 			span(one, usdc, first, nil, "0", "10000", "1000000000", "1000000001")}),
 			[]site.PricePoint{point("2026-09-01", "0.01", "1000", 0)}},
 	} {
@@ -122,12 +122,12 @@ func TestHistory(t *testing.T) {
 func TestStability(t *testing.T) {
 	t.Parallel()
 	one, two := uuid.UUID{1}, uuid.UUID{2}
-	f := newHistoryFacts([]postgres.PriceSpan{{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc,
+	f := newHistoryFacts([]checks.PriceSpan{{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc,
 		Since: dateOf(9, 2), Amounts: []string{"1"}}},
-		postgres.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
-		postgres.PriceDay{EndpointID: one, Day: dateOf(9, 4), Moved: 1},
-		postgres.PriceDay{EndpointID: two, Day: dateOf(9, 4), Moved: 1},
-		postgres.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1})
+		checks.PriceDay{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
+		checks.PriceDay{EndpointID: one, Day: dateOf(9, 4), Moved: 1},
+		checks.PriceDay{EndpointID: two, Day: dateOf(9, 4), Moved: 1},
+		checks.PriceDay{EndpointID: two, Day: dateOf(9, 5), Moved: 1})
 	h := NewHistory(f, now)
 	for _, c := range []struct {
 		day  time.Time
@@ -152,37 +152,37 @@ func TestStability(t *testing.T) {
 func TestOfferHistory(t *testing.T) {
 	t.Parallel()
 	one := uuid.UUID{1}
-	mpp := func(since time.Time, until *time.Time, amounts ...string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new("eip155:4217"), Protocol: "mpp",
+	mpp := func(since time.Time, until *time.Time, amounts ...string) checks.PriceSpan {
+		return checks.PriceSpan{EndpointID: one, NetworkCAIP2: new("eip155:4217"), Protocol: "mpp",
 			Asset: "0x20c0000000000000000000000000000000000000", Since: since, Until: until, Amounts: amounts}
 	}
-	x402 := func(since time.Time, until *time.Time, amount string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc, Since: since, Until: until,
+	x402 := func(since time.Time, until *time.Time, amount string) checks.PriceSpan {
+		return checks.PriceSpan{EndpointID: one, NetworkCAIP2: new(base), Asset: usdc, Since: since, Until: until,
 			Amounts: []string{amount}}
 	}
 	point := func(date string, price site.Decimal, changes int) site.PricePoint {
 		return site.PricePoint{Date: date, MinPriceUSD: &price, MaxPriceUSD: &price, Changes: changes}
 	}
 	third, fifth, seventh := dateOf(9, 3), dateOf(9, 5), dateOf(9, 7)
-	change := func(d int) postgres.PriceDay { return postgres.PriceDay{EndpointID: one, Day: dateOf(9, d), Moved: 1} }
+	change := func(d int) checks.PriceDay { return checks.PriceDay{EndpointID: one, Day: dateOf(9, d), Moved: 1} }
 	for _, c := range []struct {
 		name   string
-		x402   []postgres.PriceSpan
-		others []postgres.PriceSpan
-		days   []postgres.PriceDay
+		x402   []checks.PriceSpan
+		others []checks.PriceSpan
+		days   []checks.PriceDay
 		want   []site.PricePoint
 	}{
-		{"never over x402", nil, []postgres.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")},
-			[]postgres.PriceDay{change(5)},
+		{"never over x402", nil, []checks.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")},
+			[]checks.PriceDay{change(5)},
 			[]site.PricePoint{point("2026-09-03", "0.01", 0), point("2026-09-05", "0.02", 1)}},
-		{"instead of x402", []postgres.PriceSpan{x402(third, &fifth, "30000")},
-			[]postgres.PriceSpan{mpp(fifth, nil, "20000")}, nil,
+		{"instead of x402", []checks.PriceSpan{x402(third, &fifth, "30000")},
+			[]checks.PriceSpan{mpp(fifth, nil, "20000")}, nil,
 			[]site.PricePoint{point("2026-09-03", "0.03", 0), point("2026-09-05", "0.02", 0)}},
-		{"beside x402", []postgres.PriceSpan{x402(third, nil, "30000")},
-			[]postgres.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")}, []postgres.PriceDay{change(5)},
+		{"beside x402", []checks.PriceSpan{x402(third, nil, "30000")},
+			[]checks.PriceSpan{mpp(third, &fifth, "10000"), mpp(fifth, nil, "20000")}, []checks.PriceDay{change(5)},
 			[]site.PricePoint{point("2026-09-03", "0.03", 0)}},
-		{"before, beside and after x402", []postgres.PriceSpan{x402(fifth, &seventh, "30000")},
-			[]postgres.PriceSpan{mpp(third, nil, "10000")}, nil,
+		{"before, beside and after x402", []checks.PriceSpan{x402(fifth, &seventh, "30000")},
+			[]checks.PriceSpan{mpp(third, nil, "10000")}, nil,
 			[]site.PricePoint{point("2026-09-03", "0.01", 0), point("2026-09-05", "0.03", 0),
 				point("2026-09-07", "0.01", 0)}},
 	} {
@@ -193,7 +193,7 @@ func TestOfferHistory(t *testing.T) {
 		}
 	}
 	bitcoin := newHistoryFacts(nil)
-	bitcoin.OfferSpans = []postgres.PriceSpan{{EndpointID: one, NetworkCAIP2: new(bolt11.Mainnet), Protocol: "l402",
+	bitcoin.OfferSpans = []checks.PriceSpan{{EndpointID: one, NetworkCAIP2: new(rail.InvoiceMainnet), Protocol: "l402",
 		Asset: "BTC", Since: third, Amounts: []string{"1500000"}}}
 	got := NewHistory(bitcoin, now).Points()
 	if diff := cmp.Diff([]site.PricePoint{{Date: "2026-09-03"}}, got, figuresOnly); diff != "" {

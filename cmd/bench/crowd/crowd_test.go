@@ -19,7 +19,6 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -83,7 +82,7 @@ func TestShapes(t *testing.T) {
 		for _, r := range s.rails {
 			networks[r.id]++
 			for number := range 2 {
-				if err := address.Check(r.id, s.payTo(r, number)); err != nil {
+				if err := x402.CheckAddress(r.id, s.payTo(r, number)); err != nil {
 					t.Errorf("recipient %s on %s: %v", s.payTo(r, number), r.id, err)
 				}
 			}

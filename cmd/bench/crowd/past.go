@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // trouble is a time in which a service had problems.
@@ -53,7 +53,7 @@ func (s *service) past() {
 		if last == nil && status == "" {
 			status = site.StatusOnline // the first visit determines the state
 		}
-		check := postgres.Check{ServiceID: s.is.ID, CheckedAt: at, Counted: status != ""}
+		check := checks.Check{ServiceID: s.is.ID, CheckedAt: at, Counted: status != ""}
 		t := times[r.IntN(len(times))]
 		switch status {
 		case site.StatusOnline:
@@ -138,11 +138,11 @@ func (s *service) troubles(r *rand.Rand) []trouble {
 }
 
 // keep stores a check, by itself or in the sum of its day.
-func (s *service) keep(check *postgres.Check, r *rand.Rand) {
+func (s *service) keep(check *checks.Check, r *rand.Rand) {
 	if check.CheckedAt.Before(s.c.raw) {
 		start := check.CheckedAt.Truncate(day)
 		if n := len(s.is.Days); n == 0 || !s.is.Days[n-1].Start.Equal(start) {
-			s.is.Days = append(s.is.Days, postgres.Rollup{ServiceID: s.is.ID, Start: start,
+			s.is.Days = append(s.is.Days, checks.Rollup{ServiceID: s.is.ID, Start: start,
 				Histogram: make([]int64, site.HistogramBuckets)})
 		}
 		s.is.Days[len(s.is.Days)-1].Add(*check)

@@ -14,7 +14,6 @@ import (
 
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // rail is a way to be paid: USDC on a network.
@@ -108,7 +107,7 @@ type facilitatorToken struct {
 func facilitatorTokens(facilitators []ledger.Facilitator, rails []rail) []facilitatorToken {
 	var list []facilitatorToken
 	for _, r := range rails {
-		token := address.Normalize(r.id, r.asset.Address)
+		token := x402.NormalizeAddress(r.id, r.asset.Address)
 		var of []facilitatorToken
 		for _, f := range facilitators {
 			at := facilitatorToken{FacilitatorToken: ledger.FacilitatorToken{Facilitator: f.ID, Network: r.id,

@@ -16,8 +16,8 @@ import (
 	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
-	"tollbook/site/x402/address"
 )
 
 // state is the terms of a service from a time on.
@@ -150,7 +150,7 @@ func (s *service) ask() {
 			}
 			if n == len(s.states)-1 {
 				stored.Fingerprint = &fingerprint
-				s.is.Envelopes = append(s.is.Envelopes, postgres.Envelope{
+				s.is.Envelopes = append(s.is.Envelopes, checks.Envelope{
 					EndpointID: stored.ID, ReceivedAt: *s.is.LastCheckedAt, Method: e.method,
 					URL:        s.is.BaseURL + e.path,
 					StatusCode: 402, Header: header, Body: body,
@@ -184,10 +184,10 @@ func (s *service) endpoint(e *endpoint) postgres.Endpoint {
 	return stored
 }
 
-func (s *service) exchange(method, class, reason string, ms *int) postgres.Exchange {
-	x := postgres.Exchange{Class: class, Reason: reason, Method: method,
+func (s *service) exchange(method, class, reason string, ms *int) checks.Exchange {
+	x := checks.Exchange{Class: class, Reason: reason, Method: method,
 		RequestHeader: http.Header{"Accept": {"application/json"}}, ResponseTimeMS: ms,
-		Phases: &postgres.Phases{DNS: 4.5, Connect: 11.25, TLS: 14.75, FirstByte: float64(s.latency) - 30.5}}
+		Phases: &checks.Phases{DNS: 4.5, Connect: 11.25, TLS: 14.75, FirstByte: float64(s.latency) - 30.5}}
 	if method != http.MethodGet {
 		x.RequestBody = []byte("{}")
 	}
@@ -213,7 +213,7 @@ func (s *service) reprice(id uuid.UUID, since time.Time, envelope *x402.Envelope
 		if !r.Usable() {
 			continue
 		}
-		p := postgres.Price{
+		p := checks.Price{
 			EndpointID: id, Since: since, Position: i, Scheme: r.Scheme, Network: r.Network,
 			NetworkCAIP2: &r.NetworkCAIP2, Asset: r.Asset, PayTo: r.PayTo,
 			Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
@@ -235,7 +235,7 @@ func (s *service) record() {
 			if err != nil {
 				panic(err) // unreachable: strings can always be encoded
 			}
-			s.is.Changes = append(s.is.Changes, postgres.Change{
+			s.is.Changes = append(s.is.Changes, checks.Change{
 				ServiceID: s.is.ID, Type: set.Type, ObservedAt: s.states[n].at, Summary: summary,
 				OldSnapshot: text(before), NewSnapshot: text(after),
 			})
@@ -260,9 +260,9 @@ func (s *service) termsAt(at time.Time) (entries []site.SnapshotEntry, paid []ch
 		e := &s.is.Endpoints[slices.IndexFunc(s.is.Endpoints, func(e postgres.Endpoint) bool {
 			return e.ID == p.EndpointID
 		})]
-		name, payTo := e.Method+" "+e.Path, address.Spell(*p.NetworkCAIP2, p.PayTo)
+		name, payTo := e.Method+" "+e.Path, x402.SpellAddress(*p.NetworkCAIP2, p.PayTo)
 		entries = append(entries, site.SnapshotEntry{
-			Asset: address.Spell(*p.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
+			Asset: x402.SpellAddress(*p.NetworkCAIP2, p.Asset), Extra: p.Extra, PayTo: site.Abbreviate(payTo),
 			Price:   p.Amount,
 			Scheme:  p.Scheme,
 			Network: *p.NetworkCAIP2, Endpoint: name,
@@ -282,7 +282,7 @@ func (s *service) fail() {
 		}
 		e := &s.is.Endpoints[i]
 		verdict, class, reason := probe.Failed, probe.ClassUnreachable, "connection refused"
-		a := postgres.Response{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method,
+		a := checks.Response{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method,
 			URL:    s.is.BaseURL + e.Path,
 			Header: http.Header{}, Body: []byte{}}
 		if s.fate == partly {

@@ -6,6 +6,7 @@ import (
 
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // Every is the number of services for each one that Visit visits. If services are visited every 15 minutes, it is the
@@ -20,15 +21,15 @@ func Visit(ctx context.Context, db *postgres.DB, services, round int, now time.T
 		return 0, err
 	}
 	c := crowd{o: Options{Seed: uint64(round)}}
-	var visits []postgres.Visit
+	var visits []checks.Visit
 	for i, s := range due {
 		if (i+round)%Every != 0 || s.LastCheckedAt == nil {
 			continue
 		}
 		r := c.random(ofPast, i)
 		at := now.Add(-time.Duration(1+i%600) * 50 * time.Millisecond)
-		v := postgres.Visit{
-			Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: checkID(r), Counted: true, Status: s.LastStatus,
+		v := checks.Visit{
+			Check: checks.Check{ServiceID: s.ID, CheckedAt: at, ID: checkID(r), Counted: true, Status: s.LastStatus,
 				IsUp:                s.FailingSince == nil,
 				ConsecutiveFailures: s.ConsecutiveFailures},
 			NextCheckAt: now.Add(s.CheckInterval), FailingSince: s.FailingSince,
@@ -38,7 +39,7 @@ func Visit(ctx context.Context, db *postgres.DB, services, round int, now time.T
 				len(s.Endpoints)
 			v.LastSuccessAt = &at
 			for _, e := range s.Endpoints {
-				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{
+				v.Endpoints = append(v.Endpoints, checks.EndpointVisit{
 					ID: e.ID, ProbedAt: at, Verdict: e.Verdict, Class: *e.Class, Reason: *e.Reason,
 					ResponseTimeMS: v.Check.ResponseTimeMS, Paid: *e.Verdict == string(probe.Paid),
 				})

@@ -9,7 +9,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 const (
@@ -32,7 +32,7 @@ func (d *Demo) probeOptions(world *sample.World) probe.Options {
 // newCrawler returns a crawler of the sample services, which requests a build after each visit.
 func (d *Demo) newCrawler(world *sample.World) *crawl.Crawler {
 	return crawl.New(d.db.DB, crawl.Options{HostGap: hostGap, Hourly: -1, Logger: d.logger,
-		FacilitatorEvery: facilitatorEvery, Changed: func([]postgres.Visit) { d.markChanged() }}, d.probeOptions(world))
+		FacilitatorEvery: facilitatorEvery, Changed: func([]checks.Visit) { d.markChanged() }}, d.probeOptions(world))
 }
 
 // newIndexer returns a reader of the sample chain, which requests a build after each payment.

@@ -16,11 +16,9 @@ import (
 	"time"
 
 	"tollbook/build"
-	"tollbook/cmd/tollbook/appearance"
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/publication"
 	"tollbook/cmd/tollbook/report"
-	"tollbook/cmd/tollbook/server"
+	"tollbook/cmd/tollbook/run"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
@@ -42,8 +40,8 @@ const (
 
 // Options are the settings of a demo.
 type Options struct {
-	Database   database.Options // of the demo's own data folder
-	Appearance appearance.Options
+	Database   run.DatabaseOptions // of the demo's own data folder
+	Appearance settings.Appearance
 	Interval   time.Duration          // between two visits to a service
 	RateLimit  int                    // requests a minute of one client; 0 is any number
 	Limits     serve.ConnectionLimits // of the connections
@@ -56,7 +54,7 @@ type Options struct {
 // Demo is a demo that runs.
 type Demo struct {
 	o       Options
-	db      *database.DB
+	db      *run.Database
 	folder  *output.Folder
 	baseURL string
 	logger  *slog.Logger
@@ -68,7 +66,7 @@ func Run(ctx context.Context, l net.Listener, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := &Demo{
-		o: o, baseURL: server.URL(l.Addr()), changed: make(chan struct{}, 1),
+		o: o, baseURL: run.URL(l.Addr()), changed: make(chan struct{}, 1),
 		logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if _, err := o.Appearance.Read(d.baseURL); err != nil {
@@ -80,7 +78,7 @@ func Run(ctx context.Context, l net.Listener, o Options) error {
 	}
 	d.printf("Starting Postgres in %s …", o.Database.Data)
 	o.Database.Say = func(line string) { d.printf("  %s", line) }
-	if d.db, err = database.Open(ctx, o.Database); err != nil {
+	if d.db, err = run.OpenDatabase(ctx, o.Database); err != nil {
 		return err
 	}
 	defer d.db.Close()
@@ -175,9 +173,9 @@ func (d *Demo) serve(ctx context.Context, l net.Listener, world *sample.World) e
 	submissions := crawl.NewSubmissions(d.db.DB, crawl.SubmissionOptions{HostGap: hostGap, Logger: d.logger},
 		d.probeOptions(world))
 	defer submissions.Close()
-	return server.Run(ctx, l, &server.MetricsPort{}, source, serve.Options{
-		Logger: d.logger, RateLimit: d.o.RateLimit, Connections: server.NewConnections(d.o.Limits, d.logger),
-		Submit: server.SubmitOptions(d.db.DB, submissions, listing.FreeHosts{}),
+	return run.Serve(ctx, l, &run.MetricsPort{}, source, serve.Options{
+		Logger: d.logger, RateLimit: d.o.RateLimit, Connections: run.NewConnections(d.o.Limits, d.logger),
+		Submit: run.SubmitOptions(d.db.DB, submissions, listing.FreeHosts{}),
 	})
 }
 
@@ -196,7 +194,7 @@ func (d *Demo) build(ctx context.Context) (build.Report, error) {
 	if err != nil {
 		return built, err
 	}
-	_, err = publication.Prune(d.folder, now, built.Needed)
+	_, err = run.Prune(d.folder, now, built.Needed)
 	return built, err
 }
 

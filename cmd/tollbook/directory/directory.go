@@ -16,13 +16,12 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
 	"tollbook/output"
 	"tollbook/site/routes"
 	"tollbook/site/serve"
-	"tollbook/site/serve/inprocess"
 )
 
 const (
@@ -63,7 +62,7 @@ func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return nil, usage.Errorf("--directory %q: give a URL such as https://directory.example", redact.User(text))
+		return nil, terminal.UsageErrorf("--directory %q: give a URL such as https://directory.example", settings.RedactUser(text))
 	}
 	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
 	return u, nil
@@ -80,7 +79,7 @@ func Open(o Options) (*Reader, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = maxHeader
-	return newReader(base, redact.URL(o.URL), transport, transport.CloseIdleConnections), nil
+	return newReader(base, settings.RedactURL(o.URL), transport, transport.CloseIdleConnections), nil
 }
 
 func openFolder(public string) (*Reader, error) {
@@ -100,7 +99,7 @@ func openFolder(public string) (*Reader, error) {
 	snap.Release()
 	handler := serve.NewHandler(serve.Options{Source: source})
 	base := &url.URL{Scheme: "http", Host: "localhost"}
-	return newReader(base, public, inprocess.Transport{Handler: handler}, func() { source.Close() }), nil
+	return newReader(base, public, serve.InProcessTransport{Handler: handler}, func() { source.Close() }), nil
 }
 
 func newReader(base *url.URL, name string, transport http.RoundTripper, closer func()) *Reader {
@@ -129,7 +128,7 @@ var errRedirects = fmt.Errorf("it redirects more than %d times", maxRedirects)
 // must not learn what the user looks for.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	if from := via[0].URL; req.URL.Scheme != from.Scheme || req.URL.Host != from.Host {
-		return errRedirect{redact.SchemeAndHost(req.URL.String())}
+		return errRedirect{settings.SchemeAndHost(req.URL.String())}
 	}
 	if len(via) > maxRedirects {
 		return errRedirects

@@ -16,10 +16,10 @@ import (
 	"sync"
 	"time"
 
-	"tollbook/cmd/tollbook/database"
-	"tollbook/cmd/tollbook/redact"
+	"tollbook/cmd/tollbook/run"
+	"tollbook/cmd/tollbook/settings"
+	"tollbook/output"
 	"tollbook/output/archive"
-	"tollbook/output/disk"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/migration"
 	"tollbook/site/postgres/private"
@@ -105,7 +105,7 @@ func clockSkew(header http.Header, began time.Time) (time.Duration, bool) {
 
 // oneLine returns the text of an error in one line, without secrets.
 func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(redact.Text(err.Error()), "\n", "; ")), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(settings.RedactText(err.Error()), "\n", "; ")), " ")
 }
 
 func (o *Options) configuration() Finding {
@@ -126,12 +126,12 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 	if dsn == "" {
 		dir := filepath.Join(o.Data, "postgres")
 		where = "the private Postgres in " + dir
-		folder, err := database.ReadFolder(o.Data)
+		folder, err := run.ReadFolder(o.Data)
 		if err == nil {
-			err = database.CheckPrivate(o.Data, folder)
+			err = run.CheckPrivate(o.Data, folder)
 		}
 		switch {
-		case err != nil && folder == nil && errors.Is(err, database.ErrForeign):
+		case err != nil && folder == nil && errors.Is(err, run.ErrForeign):
 			return warning(foreignAdvice+"; a machine that only serves a copy needs no database", "%s", oneLine(err))
 		case err != nil:
 			return wrong(foreignAdvice, "%s", oneLine(err))
@@ -155,7 +155,7 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		}()
 		dsn = server.DSN()
 	} else {
-		where = redact.DatabaseHost(dsn)
+		where = settings.DatabaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
 	if errors.Is(err, migration.ErrOlderSchema) {
@@ -194,7 +194,7 @@ func (o *Options) isForeign(identity string) string {
 	if identity == "" {
 		return ""
 	}
-	if folder, err := database.ReadFolder(o.Data); err == nil && folder != nil && folder.Identity != identity {
+	if folder, err := run.ReadFolder(o.Data); err == nil && folder != nil && folder.Identity != identity {
 		return fmt.Sprintf("%s belongs to another database, %s", o.Data, folder.Identity)
 	}
 	p, err := archive.ReadCheckpoint(filepath.Join(o.Public, checkpointName))
@@ -230,7 +230,7 @@ func (o *Options) disk() Finding {
 		}
 		dir = filepath.Dir(dir)
 	}
-	size, free, err := disk.Room(dir)
+	size, free, err := output.Room(dir)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return none("the free space of %s is unknown on this system", dir)

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/tollbook/redact"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 )
 
 func node(ctx context.Context, network, address string) Finding {
-	host := redact.SchemeAndHost(address)
+	host := settings.SchemeAndHost(address)
 	h, err := crawl.InspectNode(ctx, network, address, chain.Options{Timeout: 10 * time.Second})
 	if err != nil {
 		return wrong("try another node of this network: rpc of its [[network]]", "%s", oneLine(err))
@@ -53,7 +53,7 @@ func (o *Options) readers(ctx context.Context, clocks *clockSkews) Finding {
 	if o.BaseURL == "" {
 		return none("site.base_url is not set")
 	}
-	host := redact.SchemeAndHost(o.BaseURL)
+	host := settings.SchemeAndHost(o.BaseURL)
 	began := time.Now()
 	header, state, err := head(ctx, strings.TrimSuffix(o.BaseURL, "/")+"/"+checkpointName)
 	invalid := new(tls.CertificateVerificationError)

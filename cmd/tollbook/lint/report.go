@@ -7,8 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tollbook/build/judge/explanation"
-	"tollbook/build/judge/rails"
+	"tollbook/build/judge"
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/rail"
@@ -67,7 +66,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
-		Defects:  explanation.Defects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
 		out.Redirects = []string{}
@@ -95,11 +94,11 @@ func New(address string, r probe.Result, headFree bool) Report {
 		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
 	}
 	verdicts := rail.AssessAll(offers)
-	out.Rails = rails.Publish(verdicts)
+	out.Rails = judge.PublishOffers(verdicts)
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
-	out.Checks, out.Warnings = explanation.Checks(got.Checks, r.Captured.Envelope != nil),
-		explanation.Warnings(got.Warnings)
+	out.Checks, out.Warnings = judge.ExplainChecks(got.Checks, r.Captured.Envelope != nil),
+		judge.ExplainWarnings(got.Warnings)
 	if len(verdicts) > 0 && r.Captured.Envelope == nil {
 		best := rail.Best(verdicts)
 		out.Grade, out.GradeReason = best.Grade, &best.Reason

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/build/judge/observatory"
+	"tollbook/build/judge/directory"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 type candidate struct {
@@ -40,7 +40,7 @@ type payments struct {
 
 // Candidates prints the accounts that facilitators announce and no list names. polled is the number of facilitators
 // that were asked.
-func Candidates(w io.Writer, list []observatory.Candidate, polled int, asJSON bool) error {
+func Candidates(w io.Writer, list []directory.Candidate, polled int, asJSON bool) error {
 	if asJSON {
 		rows := make([]candidate, len(list))
 		for i := range list {
@@ -68,20 +68,20 @@ func Candidates(w io.Writer, list []observatory.Candidate, polled int, asJSON bo
 			}
 		}
 		t.Row(strings.Join(by, ","), since.UTC().Format(time.DateOnly), c.Evidence(), c.PaymentCount(), c.Network,
-			address.Spell(c.Network, c.Address))
+			x402.SpellAddress(c.Network, c.Address))
 	}
 	return t.Flush()
 }
 
-func newCandidate(c *observatory.Candidate) candidate {
-	row := candidate{NetworkCAIP2: c.Network, Address: address.Spell(c.Network, c.Address), Evidence: c.Evidence(),
+func newCandidate(c *directory.Candidate) candidate {
+	row := candidate{NetworkCAIP2: c.Network, Address: x402.SpellAddress(c.Network, c.Address), Evidence: c.Evidence(),
 		AnnouncedBy: []announcement{}, Payments: []payments{}}
 	for _, a := range c.Announcements {
 		row.AnnouncedBy = append(row.AnnouncedBy, announcement{a.FacilitatorID, a.URL, a.IsOverTLS(),
 			site.NewTime(a.First), site.NewTime(a.Last)})
 	}
 	for _, p := range c.Payments {
-		row.Payments = append(row.Payments, payments{address.Spell(c.Network, p.Token), p.Payments, p.Recipients,
+		row.Payments = append(row.Payments, payments{x402.SpellAddress(c.Network, p.Token), p.Payments, p.Recipients,
 			p.FirstDay.UTC().Format(time.DateOnly), p.LastDay.UTC().Format(time.DateOnly)})
 	}
 	return row
@@ -105,7 +105,7 @@ func Accepted(w io.Writer, a Acceptance, asJSON bool) error {
 		}
 		accounts := []account{}
 		for _, s := range a.Settlers {
-			accounts = append(accounts, account{s.Network, address.Spell(s.Network, s.Address), s.Tokens})
+			accounts = append(accounts, account{s.Network, x402.SpellAddress(s.Network, s.Address), s.Tokens})
 		}
 		return JSON(w, map[string]any{"facilitator_id": a.Facilitator, "withdrawn": a.IsWithdrawn,
 			"accounts": accounts, "volume_counts": a.Counts})

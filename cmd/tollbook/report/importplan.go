@@ -8,7 +8,7 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/site/invisible"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // ImportPlan prints what an import of a catalogue would change.
@@ -34,7 +34,7 @@ func Import(w io.Writer, r crawl.ImportReport, asJSON bool) error {
 	if asJSON {
 		return JSON(w, map[string]any{
 			"listed": r.Listed, "known": r.Existing, "endpoints": r.Endpoints, "refused": r.Refused,
-			"opted_out": slices.Concat([]postgres.OptOut{}, r.OptedOut),
+			"opted_out": slices.Concat([]consent.OptOut{}, r.OptedOut),
 			"removed":   slices.Concat([]crawl.RemovedSeller{}, r.Removed),
 		})
 	}
@@ -45,7 +45,7 @@ func Import(w io.Writer, r crawl.ImportReport, asJSON bool) error {
 }
 
 // printRefused prints why hosts that opted out, and services that the operator removed, are not listed.
-func printRefused(w io.Writer, list []postgres.OptOut, removed []crawl.RemovedSeller) {
+func printRefused(w io.Writer, list []consent.OptOut, removed []crawl.RemovedSeller) {
 	for _, o := range list {
 		fmt.Fprintf(w, "! %s is not listed, because %s\n", o.Host, invisible.Drop(o.String()))
 	}

@@ -5,11 +5,11 @@ import (
 	"io"
 
 	"tollbook/site/invisible"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/consent"
 )
 
 // OptOuts prints the hosts that opted out.
-func OptOuts(w io.Writer, list []postgres.OptOut, asJSON bool) error {
+func OptOuts(w io.Writer, list []consent.OptOut, asJSON bool) error {
 	if asJSON {
 		return JSONList(w, list)
 	}

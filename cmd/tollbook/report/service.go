@@ -11,6 +11,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // state returns the result of the last conclusive visit, or "unknown" before there is one. Readers see a status that
@@ -131,7 +132,7 @@ func nextVisit(s *postgres.Service) *site.Time {
 }
 
 // NewService returns the report on a service with its current prices.
-func NewService(s *postgres.DueService, prices []postgres.Price) Service {
+func NewService(s *postgres.DueService, prices []checks.Price) Service {
 	r := Service{
 		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL,
 		Category: s.Category, Source: s.Source, CreatedAt: site.NewTime(s.CreatedAt),

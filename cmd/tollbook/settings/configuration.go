@@ -15,10 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/sourcelist"
-	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/nearest"
+	"tollbook/cmd/tollbook/terminal"
+	"tollbook/site/display"
 )
 
 // DefaultFile is read if it exists. A file that a flag or variable names must exist.
@@ -30,8 +28,8 @@ const maxFileBytes = 1 << 20
 // Configuration is a configuration file that was read.
 type Configuration struct {
 	Path     string // "" without a file
-	Networks []networks.Table
-	Sources  []sourcelist.Table
+	Networks []Networks
+	Sources  []sourceTable
 
 	values    map[string]any // by key, of the type of the setting's default
 	positions map[string]position
@@ -42,7 +40,7 @@ type Configuration struct {
 // name of a flag is reported on stderr.
 func (c *Configuration) Configure(cmd *cobra.Command, getenv func(string) string, stderr io.Writer) error {
 	if err := c.readFile(cmd, getenv); err != nil {
-		return usage.Error{Err: err}
+		return terminal.UsageError{Err: err}
 	}
 	for _, s := range Table {
 		f := cmd.Flags().Lookup(s.Flag())
@@ -51,7 +49,7 @@ func (c *Configuration) Configure(cmd *cobra.Command, getenv func(string) string
 		}
 		s.replaceOldFlag(cmd.Flags(), stderr)
 		if err := c.apply(s, f, getenv); err != nil {
-			return usage.Error{Err: err}
+			return terminal.UsageError{Err: err}
 		}
 	}
 	return nil
@@ -127,8 +125,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 func Read(path string, data []byte) (Configuration, error) {
 	c := Configuration{Path: path, values: map[string]any{}}
 	var file struct {
-		Networks []networks.Table   `toml:"network"`
-		Sources  []sourcelist.Table `toml:"source"`
+		Networks []Networks    `toml:"network"`
+		Sources  []sourceTable `toml:"source"`
 	}
 	var sections map[string]any
 	if err := toml.Unmarshal(data, &sections); err != nil {
@@ -143,7 +141,7 @@ func Read(path string, data []byte) (Configuration, error) {
 		name := withoutNumbers(key)
 		if !slices.Contains(keys(), name) {
 			return Configuration{}, fmt.Errorf("%s: unknown key %q%s", c.place(key), name,
-				nearest.Hint(name, keys()))
+				display.Hint(name, keys()))
 		}
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/networks"
-	"tollbook/cmd/tollbook/usage"
+	"tollbook/cmd/tollbook/terminal"
 )
 
 var update = flag.Bool("update", false, "write the page of the documentation")
@@ -43,7 +42,7 @@ func TestDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o networks.Options
+	var o NetworkOptions
 	if _, err := o.Read(c.Networks); err != nil {
 		t.Error(err)
 	}
@@ -168,7 +167,7 @@ func TestFaults(t *testing.T) {
 			path := filepath.Join(dir, "own.toml")
 			write(t, path, tt.file)
 			_, _, err := configure(t, nil, "--config", path)
-			if err == nil || !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), tt.want) ||
+			if err == nil || !errors.As(err, new(terminal.UsageError)) || !strings.Contains(err.Error(), tt.want) ||
 				strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v\nwant %s", tt.file, err, tt.want)
 			}
@@ -184,7 +183,7 @@ func TestFaults(t *testing.T) {
 		{map[string]string{"TOLLBOOK_SYNTHESIS_PER_DAY": "many"}, nil,
 			"TOLLBOOK_SYNTHESIS_PER_DAY: invalid value for --synthesis-per-day"},
 	} {
-		if _, _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(usage.Error)) ||
+		if _, _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(terminal.UsageError)) ||
 			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v %v: %v, want %s", tt.env, tt.args, err, tt.want)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/site"
 )
 
@@ -173,11 +172,11 @@ var SourceTable = []Setting{
 		Meaning: "name of the source, in a-z, 0-9 and hyphens; the name of a source that comes with Tollbook " +
 			"changes that one"},
 	{Key: "source.kind", Default: "",
-		Meaning: "how its answers are read: " + strings.Join(sourcelist.KindNames(), ", ")},
+		Meaning: "how its answers are read: " + strings.Join(sourceKinds(), ", ")},
 	{Key: "source.address", Default: "", Meaning: "URL of its first page"},
-	{Key: "source.period", Default: sourcelist.DefaultPeriod,
+	{Key: "source.period", Default: defaultPeriod,
 		Meaning: "time from one pull to the next, at least 10m; 6h by default"},
-	{Key: "source.take", Default: sourcelist.DefaultTake,
+	{Key: "source.take", Default: defaultTake,
 		Meaning: "which of its resources are listed as services: all; answering, only of hosts that ask to be paid " +
 			"when they are asked, which is the default; or none"},
 	{Key: "source.trust", Default: true,

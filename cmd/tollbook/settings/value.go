@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/sourcelist"
 	"tollbook/crawl/pull"
 )
 
@@ -96,7 +94,7 @@ func flagValue(f *pflag.Flag) any {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		values := slices.Clone(list.GetSlice())
 		for i := range values {
-			values[i] = redact.URL(values[i])
+			values[i] = RedactURL(values[i])
 		}
 		return values
 	}
@@ -111,7 +109,7 @@ func flagValue(f *pflag.Flag) any {
 	if text == "" {
 		return nil
 	}
-	return redact.URL(text)
+	return RedactURL(text)
 }
 
 // commandValue returns the program of a command and the number of its arguments, which may be secrets.
@@ -140,7 +138,7 @@ func (c *Configuration) networkValues() ([]Value, error) {
 		}
 		hosts := []string{}
 		for _, nodeURL := range t.RPC {
-			hosts = append(hosts, redact.SchemeAndHost(nodeURL))
+			hosts = append(hosts, SchemeAndHost(nodeURL))
 		}
 		add("rpc", hosts, true)
 		if t.Confirmations != nil {
@@ -165,7 +163,7 @@ func (c *Configuration) sourceValues() ([]Value, error) {
 	if len(c.Sources) == 0 {
 		return nil, nil
 	}
-	all, err := sourcelist.Read(c.Sources)
+	all, err := ReadSources(c.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +174,7 @@ func (c *Configuration) sourceValues() ([]Value, error) {
 			name  string
 			value any
 		}{
-			{"kind", s.Kind}, {"address", redact.URL(s.Address)}, {"period", ShortDuration(s.Period)},
+			{"kind", s.Kind}, {"address", RedactURL(s.Address)}, {"period", ShortDuration(s.Period)},
 			{"take", s.Take}, {"trust", s.Trust}, {"enabled", s.Enabled},
 		} {
 			v := Value{Key: "source." + s.Name + "." + of.name, Value: of.value, Origin: fromDefault}

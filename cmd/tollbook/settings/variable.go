@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"tollbook/cmd/tollbook/redact"
-	"tollbook/cmd/tollbook/usage"
-	"tollbook/site/nearest"
+	"tollbook/cmd/tollbook/terminal"
+	"tollbook/site/display"
 )
 
 // configVariable names the configuration file, as --config does.
@@ -17,9 +16,9 @@ func same(s string) string { return s }
 // Variables contains the environment variables without a key: secrets, and those that programs for Postgres and buckets
 // have in common.
 var Variables = []Variable{
-	{Name: "DATABASE_URL", shown: true, show: redact.DatabaseHost,
+	{Name: "DATABASE_URL", shown: true, show: DatabaseHost,
 		Meaning: "Postgres server to use in place of a private one in the data folder"},
-	{Name: "AWS_ENDPOINT_URL", shown: true, show: redact.SchemeAndHost, Meaning: "URL of the S3-compatible server"},
+	{Name: "AWS_ENDPOINT_URL", shown: true, show: SchemeAndHost, Meaning: "URL of the S3-compatible server"},
 	{Name: "AWS_REGION", shown: true, show: same, Meaning: "region of the bucket"},
 	{Name: "AWS_ACCESS_KEY_ID", shown: true, Meaning: "access key ID"},
 	{Name: "AWS_SECRET_ACCESS_KEY", shown: true, Meaning: "secret access key"},
@@ -46,7 +45,7 @@ func CheckVariables(environment []string) error {
 		name, _, _ := strings.Cut(line, "=")
 		isOurs := strings.HasPrefix(name, "TOLLBOOK_") && !strings.HasPrefix(name, "TOLLBOOK_TEST")
 		if isOurs && !slices.Contains(names, name) {
-			return usage.Errorf("unknown variable %s%s", name, nearest.Hint(name, names))
+			return terminal.UsageErrorf("unknown variable %s%s", name, display.Hint(name, names))
 		}
 	}
 	return nil

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 
-	"tollbook/crawl/chain/jsonrpc"
-
 	"golang.org/x/crypto/sha3"
+
+	"tollbook/crawl/chain"
 )
 
 // emptyBlocks returns blocks of the range without events: all of a short range, some of a long one, spread evenly.
@@ -32,16 +32,16 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 		return nil
 	}
 	filters := []filter{{contracts: r.x.contracts, topics: r.ownTopics()}, contractEvents}
-	q := jsonrpc.Question{}
+	q := chain.Question{}
 	for _, number := range blocks {
 		for i := range filters {
-			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getLogs", Params: filters[i].params(number, number)})
+			q.Calls = append(q.Calls, chain.Call{Method: "eth_getLogs", Params: filters[i].params(number, number)})
 		}
 	}
 	missing := false
-	q.Read = func(from int, calls []jsonrpc.Call) error {
+	q.Read = func(from int, calls []chain.Call) error {
 		for i := range calls {
-			s := jsonrpc.NewScanner(calls[i].Result)
+			s := chain.NewScanner(calls[i].Result)
 			list := readEvents(s, nil)
 			if err := s.End(); err != nil {
 				return err
@@ -60,7 +60,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 		return err
 	}
 	if missing {
-		r.x.options.Metrics.Failure(r.x.network.ID, string(jsonrpc.KindLie))
+		r.x.options.Metrics.Failure(r.x.network.ID, string(chain.KindLie))
 		return errCut
 	}
 	return nil

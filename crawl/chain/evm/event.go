@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/crawl/chain"
 )
 
 type (
@@ -139,7 +139,7 @@ func formatDecimal(word hash) string {
 }
 
 // readEvents reads an array of logs and adds them to list.
-func readEvents(s *jsonrpc.Scanner, list []event) []event {
+func readEvents(s *chain.Scanner, list []event) []event {
 	for range s.Elements {
 		list = append(list, event{})
 		readEvent(s, &list[len(list)-1])
@@ -159,7 +159,7 @@ const (
 	hasAll = 1<<iota - 1
 )
 
-func readEvent(s *jsonrpc.Scanner, e *event) {
+func readEvent(s *chain.Scanner, e *event) {
 	seen := 0
 	for key := range s.Members {
 		switch string(key) {
@@ -178,7 +178,7 @@ func readEvent(s *jsonrpc.Scanner, e *event) {
 			seen |= hasTopics
 		case "data":
 			if data := s.Text(); len(data) == 2+64 {
-				if e.oneWord = jsonrpc.DecodeHex(e.amount[:], data); !e.oneWord {
+				if e.oneWord = chain.DecodeHex(e.amount[:], data); !e.oneWord {
 					s.Fail(fmt.Errorf("%.80q is not hex", data))
 				}
 			}
@@ -224,11 +224,11 @@ type sent struct {
 }
 
 // errNull is returned for a null instead of a block or a transaction: the node is behind, or no longer has it.
-var errNull = &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: "the node does not have the block or transaction"}
+var errNull = &chain.NodeFault{Kind: chain.KindBehind, Text: "the node does not have the block or transaction"}
 
 // readHeader reads a block. It calls each with every transaction, if they are whole.
 func readHeader(result []byte, each func(sent)) (h header, bytes int, err error) {
-	s := jsonrpc.NewScanner(result)
+	s := chain.NewScanner(result)
 	if s.Null() {
 		return h, 0, errNull
 	}
@@ -277,7 +277,7 @@ func readHeader(result []byte, each func(sent)) (h header, bytes int, err error)
 }
 
 // readSent reads a transaction and the hash of its block.
-func readSent(s *jsonrpc.Scanner) (t sent, block hash) {
+func readSent(s *chain.Scanner) (t sent, block hash) {
 	var hasHash, hasFrom bool
 	for key := range s.Members {
 		switch string(key) {
@@ -303,7 +303,7 @@ func readSent(s *jsonrpc.Scanner) (t sent, block hash) {
 
 // readReceipt reads the events of a transaction that is in a block, in order.
 func readReceipt(result []byte, transaction, block hash) ([]event, error) {
-	s := jsonrpc.NewScanner(result)
+	s := chain.NewScanner(result)
 	if s.Null() {
 		return nil, errNull
 	}

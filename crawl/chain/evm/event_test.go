@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/crawl/chain"
 )
 
 // TestBloom checks that an item is in a Bloom filter only if all three of its bits are set. Tests with live nodes check
@@ -65,7 +65,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte(strings.Replace("["+one+"]", `"logIndex"`, `"log\u0049ndex"`, 1)))
 	f.Add([]byte(`[null]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := jsonrpc.NewScanner(data)
+		s := chain.NewScanner(data)
 		got := readEvents(s, nil)
 		if s.End() != nil || !json.Valid(data) {
 			return

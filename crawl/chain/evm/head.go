@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -26,11 +25,11 @@ func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err err
 	depth := int64(x.network.Confirmations)
 	if depth <= 0 && !x.noFinalized {
 		confirmed, err = x.blockAt(ctx, `"finalized"`)
-		var f *jsonrpc.Fault
-		if !errors.As(err, &f) || f.Kind != jsonrpc.KindUnsupported && f.Kind != jsonrpc.KindBehind {
+		var f *chain.NodeFault
+		if !errors.As(err, &f) || f.Kind != chain.KindUnsupported && f.Kind != chain.KindBehind {
 			return confirmed, newest, err
 		}
-		x.noFinalized = f.Kind == jsonrpc.KindUnsupported
+		x.noFinalized = f.Kind == chain.KindUnsupported
 		x.options.Logger.Info("node without a finalized block; counting confirmations instead", "network", x.network.ID,
 			"confirmations", usualConfirmations)
 	}
@@ -49,10 +48,10 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 		return confirmed, newest, err
 	}
 	at := confirmed.number
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls:  []jsonrpc.Call{blockCall(at, false), blockCall(at+1, false)},
+	err = x.client.Ask(ctx, chain.Question{
+		Calls:  []chain.Call{blockCall(at, false), blockCall(at+1, false)},
 		Atomic: true,
-		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+		Read: func(_ int, calls []chain.Call) (err error) {
 			if confirmed, err = x.readNumbered(calls[0].Result, at); err != nil {
 				return err
 			}
@@ -68,8 +67,8 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 
 // block asks for a header by number.
 func (x *Reader) block(ctx context.Context, number int64) (h header, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{Calls: []jsonrpc.Call{blockCall(number, false)},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err = x.client.Ask(ctx, chain.Question{Calls: []chain.Call{blockCall(number, false)},
+		Read: func(_ int, calls []chain.Call) error {
 			h, err = x.readNumbered(calls[0].Result, number)
 			return err
 		}})
@@ -101,9 +100,9 @@ func (x *Reader) checkTime(h header) error {
 }
 
 func (x *Reader) blockAt(ctx context.Context, at string) (h header, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{{Method: "eth_getBlockByNumber", Params: `[` + at + `,false]`}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err = x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{{Method: "eth_getBlockByNumber", Params: `[` + at + `,false]`}},
+		Read: func(_ int, calls []chain.Call) error {
 			if h, _, err = readHeader(calls[0].Result, nil); err == nil {
 				err = x.checkTime(h)
 			}
@@ -181,8 +180,8 @@ func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header)
 // blockIfKept asks for a header that nodes may no longer have.
 func (x *Reader) blockIfKept(ctx context.Context, number int64) (h header, forgotten bool, err error) {
 	h, err = x.block(ctx, number)
-	var f *jsonrpc.Fault
-	if errors.As(err, &f) && f.Kind == jsonrpc.KindBehind {
+	var f *chain.NodeFault
+	if errors.As(err, &f) && f.Kind == chain.KindBehind {
 		return h, true, nil
 	}
 	return h, false, err
@@ -238,10 +237,10 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 
 // isOnChain reports whether a committed end is part of the chain that contains the anchor.
 func (x *Reader) isOnChain(ctx context.Context, e ledger.RangeEnd) (same bool, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls:  []jsonrpc.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
+	err = x.client.Ask(ctx, chain.Question{
+		Calls:  []chain.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
 		Atomic: true,
-		Read: func(_ int, calls []jsonrpc.Call) error {
+		Read: func(_ int, calls []chain.Call) error {
 			h, err := x.readNumbered(calls[0].Result, e.Last)
 			if err != nil {
 				return err
@@ -267,14 +266,14 @@ func (x *Reader) confirmFork(ctx context.Context, e ledger.RangeEnd, newest int6
 		return nil
 	}
 	has := false
-	_, err := x.client.AskEach(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{blockCall(e.Last, false), {Method: "eth_blockNumber", Params: "[]"}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	_, err := x.client.AskEach(ctx, chain.Question{
+		Calls: []chain.Call{blockCall(e.Last, false), {Method: "eth_blockNumber", Params: "[]"}},
+		Read: func(_ int, calls []chain.Call) error {
 			h, err := x.readNumbered(calls[0].Result, e.Last)
 			if err != nil {
 				return err
 			}
-			s := jsonrpc.NewScanner(calls[1].Result)
+			s := chain.NewScanner(calls[1].Result)
 			at := s.Quantity()
 			has = has || s.Err == nil && at >= newest && h.hash.String() == e.Hash
 			return s.Err

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tollbook/site/postgres/ledger"
-	netaddress "tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // mark is the beginning of a memo by which payments are recognised that payers send themselves. The client library of
@@ -18,7 +18,7 @@ var topicTransferWithMemo = mustHash("0x57bc7354aa85aed339e000bccffabbc529466af3
 
 // parseMark parses a settler that is a mark in normal form. It returns false for an address.
 func parseMark(network, text string) (m mark, ok bool) {
-	if !netaddress.IsMark(network, text) {
+	if !x402.IsMark(network, text) {
 		return m, false
 	}
 	_, err := hex.Decode(m[:], []byte(strings.TrimPrefix(text, "memo:0x")))

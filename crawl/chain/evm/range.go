@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -57,10 +56,10 @@ func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]r
 		p.width.answered(last-first+1, one.events)
 		return []rangeResult{one}, nil
 	}
-	var f *jsonrpc.Fault
-	tooMuch := errors.As(err, &f) && f.Kind == jsonrpc.KindRange
+	var f *chain.NodeFault
+	tooMuch := errors.As(err, &f) && f.Kind == chain.KindRange
 	// No node agrees with the answers so far.
-	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == jsonrpc.KindLie
+	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == chain.KindLie
 	if ctx.Err() != nil || !tooMuch && !cut {
 		return nil, err
 	}
@@ -85,10 +84,10 @@ type rangeReader struct {
 	x           *Reader
 	plan        *scanPlan
 	first, last int64
-	transfers   bool          // whether all transfers were requested, so that no receipts are needed
-	answeredBy  *jsonrpc.Node // of the events
-	events      []event       // by block and index
-	head, start header        // of blocks last and first
+	transfers   bool        // whether all transfers were requested, so that no receipts are needed
+	answeredBy  *chain.Node // of the events
+	events      []event     // by block and index
+	head, start header      // of blocks last and first
 	blocks      []blockEvents
 	senders     int // of all blocks
 }
@@ -186,8 +185,8 @@ func (r *rangeReader) filters() []filter {
 	return list
 }
 
-func blockCall(number int64, whole bool) jsonrpc.Call {
-	return jsonrpc.Call{Method: "eth_getBlockByNumber",
+func blockCall(number int64, whole bool) chain.Call {
+	return chain.Call{Method: "eth_getBlockByNumber",
 		Params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
 }
 
@@ -197,14 +196,14 @@ func blockCall(number int64, whole bool) jsonrpc.Call {
 // comes last. The times of the headers must be in their order: a hash does not prove the time that a node gives for it.
 func (r *rangeReader) askEvents(ctx context.Context) error {
 	filters := r.filters()
-	calls := []jsonrpc.Call{blockCall(r.first, false), blockCall(r.last, false)}
+	calls := []chain.Call{blockCall(r.first, false), blockCall(r.last, false)}
 	for i := range filters {
-		calls = append(calls, jsonrpc.Call{Method: "eth_getLogs", Params: filters[i].params(r.first, r.last)})
+		calls = append(calls, chain.Call{Method: "eth_getLogs", Params: filters[i].params(r.first, r.last)})
 	}
 	after := min(r.last+1, r.x.anchor.number)
 	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
-	return r.x.client.Ask(ctx, jsonrpc.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy,
-		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+	return r.x.client.Ask(ctx, chain.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy,
+		Read: func(_ int, calls []chain.Call) (err error) {
 			var again, anchor header
 			for _, h := range []struct {
 				to     *header
@@ -238,10 +237,10 @@ func (r *rangeReader) askEvents(ctx context.Context) error {
 		}})
 }
 
-func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error {
+func (r *rangeReader) readFilters(filters []filter, calls []chain.Call) error {
 	r.events = r.events[:0]
 	for i := range filters {
-		s := jsonrpc.NewScanner(calls[i].Result)
+		s := chain.NewScanner(calls[i].Result)
 		from := len(r.events)
 		r.events = readEvents(s, slices.Grow(r.events, s.Len()/smallestLog))
 		if err := s.End(); err != nil {
@@ -249,7 +248,7 @@ func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error 
 		}
 		got := r.events[from:]
 		if r.last > r.first && slices.Contains(roundCounts, len(got)) {
-			return &jsonrpc.Fault{Kind: jsonrpc.KindRange,
+			return &chain.NodeFault{Kind: chain.KindRange,
 				Text: fmt.Sprintf("%d logs, as many as a node that cuts would give", len(got))}
 		}
 		for j := range got {

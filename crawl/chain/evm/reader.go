@@ -37,7 +37,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -46,12 +45,12 @@ import (
 var ErrNoAncestor = errors.New("no block that was committed is part of the chain any more")
 
 // errForked ends a round during which the chain changed. The next round finds the fork.
-var errForked = &jsonrpc.Fault{Kind: jsonrpc.KindForked, Text: "the chain was reorganised while it was read"}
+var errForked = &chain.NodeFault{Kind: chain.KindForked, Text: "the chain was reorganised while it was read"}
 
 // hasMoved reports whether a round ended because the chain or a scan changed meanwhile, so that another round is due.
 func hasMoved(err error) bool {
-	var f *jsonrpc.Fault
-	return errors.Is(err, ledger.ErrMoved) || errors.As(err, &f) && f.Kind == jsonrpc.KindForked
+	var f *chain.NodeFault
+	return errors.Is(err, ledger.ErrMoved) || errors.As(err, &f) && f.Kind == chain.KindForked
 }
 
 // errDisagree ends a round in which the nodes serve different chains.
@@ -68,7 +67,7 @@ type Reader struct {
 	network        chain.Network
 	store          Store
 	options        chain.Options
-	client         *jsonrpc.Client
+	client         *chain.Client
 	tokens         map[address]*token
 	contracts      []address // of the network's tokens, in order
 	tokenBlooms    eventBlooms
@@ -122,7 +121,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	}
 	x.tokenBlooms = newEventBlooms(filter{contracts: x.contracts, topics: []hash{topicAuthorizationUsed}})
 	x.memoBlooms = newEventBlooms(filter{contracts: x.contracts, topics: []hash{topicTransferWithMemo}})
-	x.client, err = jsonrpc.New(n, identity(), x.options)
+	x.client, err = chain.NewClient(n, identity(), x.options)
 	return x, err
 }
 
@@ -132,7 +131,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
 	head := ledger.Head{Network: network}
-	c, err := jsonrpc.New(n, identity(), o)
+	c, err := chain.NewClient(n, identity(), o)
 	if err != nil {
 		return head, err
 	}
@@ -146,11 +145,11 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 }
 
 // identity returns the call for a chain's id.
-func identity() jsonrpc.Identity {
-	return jsonrpc.Identity{
-		Call: jsonrpc.Call{Method: "eth_chainId", Params: "[]"},
+func identity() chain.Identity {
+	return chain.Identity{
+		Call: chain.Call{Method: "eth_chainId", Params: "[]"},
 		Network: func(result []byte) (string, error) {
-			s := jsonrpc.NewScanner(result)
+			s := chain.NewScanner(result)
 			id := s.Quantity()
 			return "eip155:" + strconv.FormatInt(id, 10), s.Err
 		},

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/crawl/chain"
 )
 
 // sender is the sender of a transaction, once it is known.
@@ -55,7 +55,7 @@ func (r *rangeReader) sameTransaction(from, limit int) int {
 // transaction, whichever is smaller. It also asks for headers of some blocks without events, to check their Bloom
 // filters.
 func (r *rangeReader) askSenders(ctx context.Context) error {
-	q := jsonrpc.Question{Source: r.answeredBy}
+	q := chain.Question{Source: r.answeredBy}
 	var readers []func(result []byte) error
 	senders := make([]sender, 0, len(r.events)/2+1) // for all blocks, to save an allocation for each
 	for b := range r.blocks {
@@ -80,7 +80,7 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 		}
 		for i := range run.senders {
 			s := &run.senders[i]
-			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionByHash",
+			q.Calls = append(q.Calls, chain.Call{Method: "eth_getTransactionByHash",
 				Params: `["` + s.transaction.String() + `"]`})
 			readers = append(readers, func(result []byte) error { return s.read(result, first.blockHash) })
 		}
@@ -100,7 +100,7 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 	if len(q.Calls) == 0 {
 		return nil
 	}
-	q.Read = func(from int, calls []jsonrpc.Call) error {
+	q.Read = func(from int, calls []chain.Call) error {
 		for i := range calls {
 			if err := readers[from+i](calls[i].Result); err != nil {
 				return err
@@ -159,7 +159,7 @@ func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) err
 
 // read reads the answer for one transaction of a block.
 func (s *sender) read(result []byte, block hash) error {
-	in := jsonrpc.NewScanner(result)
+	in := chain.NewScanner(result)
 	if in.Null() {
 		return errNull
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -115,19 +115,19 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	if len(open) == 0 {
 		return nil
 	}
-	q := jsonrpc.Question{}
+	q := chain.Question{}
 	for _, t := range open {
-		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionReceipt",
+		q.Calls = append(q.Calls, chain.Call{Method: "eth_getTransactionReceipt",
 			Params: `["` + r.events[t.from].transaction.String() + `"]`})
 	}
 	last := &open[len(open)-1]
 	if !r.transfers && r.x.costs.measureDue() { // ask for all transfers of one block too, to compare the sizes
 		f := filter{contracts: r.x.contracts, topics: []hash{topicTransfer}}
 		number := r.events[last.from].block
-		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getLogs", Params: f.params(number, number)})
+		q.Calls = append(q.Calls, chain.Call{Method: "eth_getLogs", Params: f.params(number, number)})
 	}
 	receipts := make([][]event, len(open))
-	q.Read = func(from int, calls []jsonrpc.Call) (err error) {
+	q.Read = func(from int, calls []chain.Call) (err error) {
 		for i := range calls {
 			if from+i == len(open) {
 				return r.readSample(calls[i].Result, open)
@@ -164,7 +164,7 @@ func sortSettlements(list []ledger.Settlement) {
 
 // readSample measures the ratio of transfers in the block of the last transaction.
 func (r *rangeReader) readSample(result []byte, open []transactionEvents) error {
-	s := jsonrpc.NewScanner(result)
+	s := chain.NewScanner(result)
 	transfers, own := len(readEvents(s, nil)), 0
 	for i := range open {
 		if open[i].block == open[len(open)-1].block {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 
 	"golang.org/x/sync/errgroup"
@@ -30,7 +29,7 @@ var signatureForm = regexp.MustCompile(`^[1-9A-HJ-NP-Za-km-z]{64,88}$`)
 
 // signaturesCall asks for the signatures of an account, newest first: those older than before (unless "") and newer
 // than until. A node that has not reached slot must refuse, instead of answering with fewer.
-func signaturesCall(account, before, until string, limit int, slot int64) jsonrpc.Call {
+func signaturesCall(account, before, until string, limit int, slot int64) chain.Call {
 	params := map[string]any{"commitment": "finalized", "limit": limit, "minContextSlot": slot}
 	if before != "" {
 		params["before"] = before
@@ -41,12 +40,12 @@ func signaturesCall(account, before, until string, limit int, slot int64) jsonrp
 	return newCall("getSignaturesForAddress", account, params)
 }
 
-func newCall(method string, params ...any) jsonrpc.Call {
+func newCall(method string, params ...any) chain.Call {
 	text, err := json.Marshal(append([]any{}, params...))
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}
-	return jsonrpc.Call{Method: method, Params: string(text)}
+	return chain.Call{Method: method, Params: string(text)}
 }
 
 // readSignatures reads a page. It refuses a page that can't be the right answer: with entries out of order, twice, not
@@ -107,9 +106,9 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, e
 		until = w.Until
 	}
 	var entries []signatureEntry
-	err := x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{signaturesCall(w.Settler.Address, w.Before, until, limit, w.NewestSlot)},
-		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+	err := x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{signaturesCall(w.Settler.Address, w.Before, until, limit, w.NewestSlot)},
+		Read: func(_ int, calls []chain.Call) (err error) {
 			entries, err = x.readSignatures(calls[0].Result, w, limit)
 			return err
 		},
@@ -130,12 +129,12 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, e
 func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 	var ok []signatureEntry
 	knowing := 0
-	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{
+	answered, err := x.client.AskEach(ctx, chain.Question{
+		Calls: []chain.Call{
 			signaturesCall(w.Settler.Address, w.Before, "", signaturePage, w.NewestSlot),
 			newCall("getSignatureStatuses", []string{w.Before}, map[string]any{"searchTransactionHistory": true}),
 		},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+		Read: func(_ int, calls []chain.Call) error {
 			entries, err := x.readSignatures(calls[0].Result, w, signaturePage)
 			if err != nil {
 				return err
@@ -175,9 +174,9 @@ func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 // Head asks for the newest finalised slot and its time.
 func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 	h := ledger.Head{Network: x.network.ID}
-	err := x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err := x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
+		Read: func(_ int, calls []chain.Call) error {
 			if err := json.Unmarshal(calls[0].Result, &h.Block); err != nil || h.Block <= 0 {
 				return fmt.Errorf("%.40q is not a slot", calls[0].Result)
 			}
@@ -193,9 +192,9 @@ func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 }
 
 func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{newCall("getBlockTime", slot)},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err = x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{newCall("getBlockTime", slot)},
+		Read: func(_ int, calls []chain.Call) error {
 			var seconds int64
 			if err := json.Unmarshal(calls[0].Result, &seconds); err != nil {
 				return fmt.Errorf("%.40q is not the time of slot %d", calls[0].Result, slot)
@@ -212,9 +211,9 @@ func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err err
 // measured.
 func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
 	first, answered := int64(math.MaxInt64), false
-	_, err := x.client.AskEach(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{newCall("getFirstAvailableBlock")},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	_, err := x.client.AskEach(ctx, chain.Question{
+		Calls: []chain.Call{newCall("getFirstAvailableBlock")},
+		Read: func(_ int, calls []chain.Call) error {
 			var slot int64
 			if err := json.Unmarshal(calls[0].Result, &slot); err != nil || slot < 0 {
 				return fmt.Errorf("%.40q is not a slot", calls[0].Result)
@@ -274,7 +273,7 @@ func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
 
 func (x *Reader) askTransactions(ctx context.Context, s ledger.ScanSettler,
 	entries []signatureEntry) (list []ledger.Settlement, err error) {
-	q := jsonrpc.Question{Read: func(from int, calls []jsonrpc.Call) error {
+	q := chain.Question{Read: func(from int, calls []chain.Call) error {
 		var part []ledger.Settlement
 		for i, c := range calls {
 			e := entries[from+i]

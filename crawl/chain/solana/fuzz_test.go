@@ -8,7 +8,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // FuzzSolana reads arbitrary transactions and pages of signatures. Reading must end. A settlement must have addresses
@@ -70,7 +70,7 @@ func FuzzSolana(f *testing.F) {
 		places := map[int]bool{}
 		for _, m := range list {
 			for _, a := range []string{m.Payer, m.Payee} {
-				if fault := address.Check(id, a); fault != nil && fault != address.ErrBurn {
+				if fault := x402.CheckAddress(id, a); fault != nil && fault != x402.ErrBurn {
 					t.Errorf("address %q: %v", a, fault)
 				}
 			}

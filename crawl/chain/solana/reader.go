@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/crawl/chain/walk"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -22,10 +20,10 @@ import (
 // the newest back to the one at which the previous walk began. Only finalised transactions are read, so nothing is
 // rolled back.
 type Reader struct {
-	*walk.Reader
+	*chain.WalkReader
 	network  chain.Network
 	options  chain.Options
-	client   *jsonrpc.Client
+	client   *chain.Client
 	measured map[string]bool // mints
 	asking   chan struct{}   // one for each running question
 }
@@ -46,18 +44,18 @@ const sinceMargin = time.Hour
 const defaultPoll = time.Minute
 
 // New returns a reader of a Solana network that stores settlements in s. It sends nothing.
-func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
+func New(n chain.Network, s chain.WalkStore, o chain.Options) (*Reader, error) {
 	n, err := n.WithDefaults("solana", defaultPoll)
 	if err != nil {
 		return nil, err
 	}
 	x := &Reader{network: n, options: o.WithDefaults(), measured: map[string]bool{}}
-	x.Reader = walk.New(n, s, x.options, x)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = true
 	}
 	x.asking = make(chan struct{}, x.options.Concurrency)
-	x.client, err = jsonrpc.New(n, identity(), x.options)
+	x.client, err = chain.NewClient(n, identity(), x.options)
 	return x, err
 }
 
@@ -66,7 +64,7 @@ func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
 func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
-	c, err := jsonrpc.New(n, identity(), o)
+	c, err := chain.NewClient(n, identity(), o)
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
@@ -78,11 +76,11 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 }
 
 // identity returns the call for the hash of the genesis block. A CAIP-2 id has its first 32 characters.
-func identity() jsonrpc.Identity {
-	return jsonrpc.Identity{
+func identity() chain.Identity {
+	return chain.Identity{
 		Call: newCall("getGenesisHash"),
 		Network: func(result []byte) (string, error) {
-			s := jsonrpc.NewScanner(result)
+			s := chain.NewScanner(result)
 			hash := string(s.Text())
 			return "solana:" + hash[:min(len(hash), 32)], s.Err
 		},
@@ -93,7 +91,7 @@ func identity() jsonrpc.Identity {
 func (x *Reader) Begin(ctx context.Context, head ledger.Head, walks []ledger.Walk) (
 	run func(context.Context, ledger.Walk) error, err error) {
 	var begins *time.Time
-	if slices.ContainsFunc(walks, walk.IsUnfinished) {
+	if slices.ContainsFunc(walks, chain.IsUnfinished) {
 		if begins, err = x.askHistory(ctx); err != nil {
 			return nil, err
 		}
@@ -147,7 +145,7 @@ func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head,
 		is.Newest = cmp.Or(was.Newest, p.entries[0].Signature)
 		is.Before = p.entries[len(p.entries)-1].Signature
 	}
-	if p.last && !reached && walk.IsUnfinished(was) && history != nil && history.After(x.firstTime(was.Settler)) {
+	if p.last && !reached && chain.IsUnfinished(was) && history != nil && history.After(x.firstTime(was.Settler)) {
 		is.HistoryStart = history
 	}
 	switch {
@@ -172,7 +170,7 @@ func (x *Reader) runStep(ctx context.Context, was ledger.Walk, head ledger.Head,
 
 // firstTime returns the time from which a settler's settlements count.
 func (x *Reader) firstTime(s ledger.ScanSettler) time.Time {
-	return walk.FirstTime(x.network, s)
+	return chain.FirstTime(x.network, s)
 }
 
 // isTooOld reports whether a signature and all older ones are before the settler's first day.

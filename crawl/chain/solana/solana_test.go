@@ -16,12 +16,11 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/crawl/chain/solana"
-	"tollbook/crawl/chain/walk"
 	"tollbook/site/postgres/ledger"
 )
 
 // solanaIndexer returns a reader with short pauses between tries.
-func solanaIndexer(t *testing.T, s walk.Store, log *bytes.Buffer, nodes ...*solanaNode) *solana.Reader {
+func solanaIndexer(t *testing.T, s chain.WalkStore, log *bytes.Buffer, nodes ...*solanaNode) *solana.Reader {
 	t.Helper()
 	n := chain.Network{ID: chaintest.SolanaID,
 		Tokens: []chain.Token{{Address: chaintest.SolanaUSDC, Symbol: "USDC", Decimals: 6},

@@ -14,7 +14,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // The two programs of token accounts. Both have the same instructions with the same numbers.
@@ -134,7 +134,7 @@ func (x *Reader) readSettlements(t *solanaTransaction, of signatureEntry, s ledg
 			continue
 		}
 		for _, account := range []string{payer, payee} {
-			if err := address.Check(x.network.ID, account); err != nil && !errors.Is(err, address.ErrBurn) {
+			if err := x402.CheckAddress(x.network.ID, account); err != nil && !errors.Is(err, x402.ErrBurn) {
 				return nil, fmt.Errorf("instruction %d: %w", m.index, err)
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"tollbook/site/x402/address"
+
+	"tollbook/site/x402"
 )
 
 // envelope is what a transaction envelope (XDR, RFC 4506) says about a payment.
@@ -68,7 +69,7 @@ func readEnvelope(text string) (*envelope, error) {
 	}
 	switch {
 	case kind == envelopeV0 && e.feeAccount == "":
-		e.feeAccount = address.Strkey(versionAccount, x.bytes(32))
+		e.feeAccount = x402.Strkey(versionAccount, x.bytes(32))
 		e.source = e.feeAccount
 		return e, x.err
 	case kind != envelopeV1:
@@ -168,7 +169,7 @@ func (x *xdr) account() string {
 	default:
 		x.fail("account has type %d", kind)
 	}
-	return address.Strkey(versionAccount, x.bytes(32))
+	return x402.Strkey(versionAccount, x.bytes(32))
 }
 
 // address returns an SCAddress: an account (G), a contract (C) or a multiplexed account (M); "" for a balance or pool.
@@ -178,12 +179,12 @@ func (x *xdr) address() string {
 		if key := x.uint32(); key != keyEd25519 {
 			x.fail("public key has type %d", key)
 		}
-		return address.Strkey(versionAccount, x.bytes(32))
+		return x402.Strkey(versionAccount, x.bytes(32))
 	case addressContract:
-		return address.Strkey(versionContract, x.bytes(32))
+		return x402.Strkey(versionContract, x.bytes(32))
 	case addressMuxed:
 		id := x.bytes(8)
-		return address.Strkey(versionMuxed, append(append([]byte(nil), x.bytes(32)...), id...))
+		return x402.Strkey(versionMuxed, append(append([]byte(nil), x.bytes(32)...), id...))
 	case addressBalance:
 		x.skip(4 + 32)
 	case addressPool:

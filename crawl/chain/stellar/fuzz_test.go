@@ -8,7 +8,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // FuzzEnvelope reads arbitrary envelopes and pages. Reading must end. A settlement must have addresses of the network
@@ -31,7 +31,7 @@ func FuzzEnvelope(f *testing.F) {
 			return
 		}
 		for _, account := range []string{e.feeAccount, e.source} {
-			if err := address.Check("stellar:pubnet", account); err != nil && !errors.Is(err, address.ErrBurn) {
+			if err := x402.CheckAddress("stellar:pubnet", account); err != nil && !errors.Is(err, x402.ErrBurn) {
 				t.Errorf("account %q: %v", account, err)
 			}
 		}

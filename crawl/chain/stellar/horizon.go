@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -23,8 +22,8 @@ var passphrases = map[string]string{
 }
 
 // identity returns the call for a server's passphrase.
-func identity() jsonrpc.Identity {
-	return jsonrpc.Identity{Call: jsonrpc.Call{Path: "/"}, Network: func(result []byte) (string, error) {
+func identity() chain.Identity {
+	return chain.Identity{Call: chain.Call{Path: "/"}, Network: func(result []byte) (string, error) {
 		r, err := readRoot(result)
 		for id, passphrase := range passphrases {
 			if r.Passphrase == passphrase {
@@ -68,9 +67,9 @@ func (x *Reader) readDatedRoot(result []byte) (root, error) {
 // Head asks for the newest ledger and its time.
 func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 	h := ledger.Head{Network: x.network.ID}
-	err := x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{{Path: "/"}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err := x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{{Path: "/"}},
+		Read: func(_ int, calls []chain.Call) error {
 			r, err := x.readDatedRoot(calls[0].Result)
 			h.Block, h.Time = r.Latest, r.LatestAt.UTC()
 			x.latest, x.elder = r.Latest, r.Elder
@@ -95,9 +94,9 @@ const firstLedger = 2
 // measured.
 func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 	l.number = math.MaxInt64
-	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{{Path: "/"}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	answered, err := x.client.AskEach(ctx, chain.Question{
+		Calls: []chain.Call{{Path: "/"}},
+		Read: func(_ int, calls []chain.Call) error {
 			r, err := x.readDatedRoot(calls[0].Result)
 			if err == nil {
 				l.number = min(l.number, r.Elder)
@@ -113,9 +112,9 @@ func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 	case l.number <= firstLedger:
 		return ledgerEntry{}, nil
 	}
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{{Path: fmt.Sprintf("/ledgers/%d", l.number)}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err = x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{{Path: fmt.Sprintf("/ledgers/%d", l.number)}},
+		Read: func(_ int, calls []chain.Call) error {
 			var answer struct {
 				Sequence int64     `json:"sequence"`
 				ClosedAt time.Time `json:"closed_at"`
@@ -124,7 +123,7 @@ func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 				return fmt.Errorf("read ledger %d: %w", l.number, err)
 			}
 			if answer.Sequence == 0 {
-				return &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: fmt.Sprintf("does not have ledger %d", l.number)}
+				return &chain.NodeFault{Kind: chain.KindBehind, Text: fmt.Sprintf("does not have ledger %d", l.number)}
 			}
 			if answer.Sequence != l.number {
 				return fmt.Errorf("ledger %d closed at %s is not ledger %d", answer.Sequence,
@@ -165,17 +164,17 @@ func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string
 	if after != "" {
 		query.Set("cursor", after)
 	}
-	err = x.client.Ask(ctx, jsonrpc.Question{
+	err = x.client.Ask(ctx, chain.Question{
 		Atomic: true,
-		Calls: []jsonrpc.Call{{Path: "/"},
+		Calls: []chain.Call{{Path: "/"},
 			{Path: "/accounts/" + url.PathEscape(s.Address) + "/transactions?" + query.Encode()}},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+		Read: func(_ int, calls []chain.Call) error {
 			r, err := x.readDatedRoot(calls[0].Result)
 			if err != nil {
 				return err
 			}
 			if r.Latest < x.latest-maxLag || r.Elder > max(needed, firstLedger) {
-				return &jsonrpc.Fault{Kind: jsonrpc.KindBehind,
+				return &chain.NodeFault{Kind: chain.KindBehind,
 					Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.Elder, r.Latest, needed, x.latest)}
 			}
 			p = page{head: ledgerEntry{r.Latest, r.LatestAt.UTC()}}

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/crawl/chain/walk"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -22,10 +20,10 @@ import (
 // in the order of the ledger. Its position is the paging token of the last one: Walk.Newest while it goes on,
 // Walk.Until once it has met the head. Ledgers are final, so nothing is rolled back.
 type Reader struct {
-	*walk.Reader
+	*chain.WalkReader
 	network  chain.Network
 	options  chain.Options
-	client   *jsonrpc.Client
+	client   *chain.Client
 	measured map[string]bool // contracts of tokens
 	latest   int64           // newest ledger of the server that answered Head
 	elder    int64           // first ledger of that server
@@ -41,7 +39,7 @@ const (
 const defaultPoll = time.Minute
 
 // New returns a reader of a Stellar network that stores settlements in s. It sends nothing.
-func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
+func New(n chain.Network, s chain.WalkStore, o chain.Options) (*Reader, error) {
 	n, err := n.WithDefaults("stellar", defaultPoll)
 	if err != nil {
 		return nil, err
@@ -50,11 +48,11 @@ func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
 		return nil, fmt.Errorf("index %s: want stellar:pubnet or stellar:testnet", n.ID)
 	}
 	x := &Reader{network: n, options: o.WithDefaults(), measured: map[string]bool{}}
-	x.Reader = walk.New(n, s, x.options, x)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = true
 	}
-	x.client, err = jsonrpc.New(n, identity(), x.options)
+	x.client, err = chain.NewClient(n, identity(), x.options)
 	return x, err
 }
 
@@ -63,7 +61,7 @@ func New(n chain.Network, s walk.Store, o chain.Options) (*Reader, error) {
 func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
-	c, err := jsonrpc.New(n, identity(), o)
+	c, err := chain.NewClient(n, identity(), o)
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
@@ -107,7 +105,7 @@ func (x *Reader) runWalk(ctx context.Context, w ledger.Walk, begins ledgerEntry)
 					"between may be missing", "network", x.network.ID, "settler", w.Settler.Address, "ledger", needed,
 					"history_from", begins.number)
 			}
-			if needed > 0 || begins.closedAt.After(walk.FirstTime(x.network, w.Settler)) {
+			if needed > 0 || begins.closedAt.After(chain.FirstTime(x.network, w.Settler)) {
 				is.HistoryStart = &begins.closedAt
 			}
 			needed = begins.number

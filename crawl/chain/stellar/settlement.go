@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 
-	"tollbook/crawl/chain/walk"
+	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // readSettlement returns the settlement in a successful transaction of the settler's history, nil if there is none. A
@@ -29,14 +29,14 @@ func (x *Reader) readSettlement(t transaction, s ledger.ScanSettler) (*ledger.Se
 		return nil, nil
 	case e.call.from == s.Address || e.call.from == e.source || e.call.amount.Sign() == 0:
 		return nil, nil
-	case t.CreatedAt.Before(walk.FirstTime(x.network, s)):
+	case t.CreatedAt.Before(chain.FirstTime(x.network, s)):
 		return nil, nil
 	}
 	if err := e.checkHash(passphrases[x.network.ID], t.Hash); err != nil {
 		return nil, err
 	}
 	for _, account := range []string{e.call.from, e.call.to} {
-		if err := address.Check(x.network.ID, account); err != nil && !errors.Is(err, address.ErrBurn) {
+		if err := x402.CheckAddress(x.network.ID, account); err != nil && !errors.Is(err, x402.ErrBurn) {
 			return nil, fmt.Errorf("has a transfer from %.80q to %.80q: %w", e.call.from, e.call.to, err)
 		}
 	}

@@ -41,7 +41,7 @@ func newServer(t *testing.T, rows []map[string]any) *server {
 	return &server{n, s.URL + "/key?apikey=secret"}
 }
 
-// store is a walk.Store in memory: it refuses a commit if the walk has changed, and stores each settlement once.
+// store is a chain.WalkStore in memory: it refuses a commit if the walk has changed, and stores each settlement once.
 type store struct {
 	mu          sync.Mutex
 	walks       map[string]ledger.Walk

@@ -6,7 +6,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // FuzzPage reads arbitrary answers of account_tx. Reading must end. A page must make progress if it has a marker, and a
@@ -43,7 +43,7 @@ func FuzzPage(f *testing.F) {
 			t.Errorf("a page with a marker and no progress: %+v", p)
 		}
 		for _, one := range p.settlements {
-			if address.Check("xrpl:0", one.Payee) != nil || one.Block < 1 || one.Block > 9 || one.Time.IsZero() ||
+			if x402.CheckAddress("xrpl:0", one.Payee) != nil || one.Block < 1 || one.Block > 9 || one.Time.IsZero() ||
 				x.measured[one.Token].Address != one.Token || strings.Trim(one.Amount, "0123456789") != "" ||
 				one.Amount == "" || one.Amount[0] == '0' || len(one.Amount) > 100 {
 				t.Errorf("an impossible settlement: %+v", one)

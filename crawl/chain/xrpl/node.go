@@ -12,18 +12,17 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
 	"tollbook/site/postgres/ledger"
 )
 
 // newCall returns a call of the second version of the API.
-func newCall(method string, params map[string]any) jsonrpc.Call {
+func newCall(method string, params map[string]any) chain.Call {
 	params["api_version"] = 2
 	text, err := json.Marshal([]any{params})
 	if err != nil {
 		panic(err) // params has texts and numbers
 	}
-	return jsonrpc.Call{Method: method, Params: string(text), NoID: true}
+	return chain.Call{Method: method, Params: string(text), NoID: true}
 }
 
 // status is what every result says of itself.
@@ -45,17 +44,17 @@ func readResult(result []byte, into any) error {
 		return errNotFound
 	}
 	if s.Status != "success" || s.Error != "" {
-		f := &jsonrpc.Fault{Kind: jsonrpc.KindServer, Text: fmt.Sprintf("status %.40q, error %.80q", s.Status, s.Error)}
+		f := &chain.NodeFault{Kind: chain.KindServer, Text: fmt.Sprintf("status %.40q, error %.80q", s.Status, s.Error)}
 		switch s.Error {
 		case "lgrNotFound", "lgrIdxsInvalid", "lgrIdxMalformed", "lgrNotValidated", "notReady", "noCurrent", "noClosed",
 			"noNetwork", "notSynced":
-			f.Kind = jsonrpc.KindBehind
+			f.Kind = chain.KindBehind
 		case "slowDown", "tooBusy":
-			f.Kind = jsonrpc.KindRate
+			f.Kind = chain.KindRate
 		case "unknownCmd", "invalid_API_version":
-			f.Kind = jsonrpc.KindUnsupported
+			f.Kind = chain.KindUnsupported
 		case "forbidden", "noPermission":
-			f.Kind = jsonrpc.KindRefused
+			f.Kind = chain.KindRefused
 		}
 		return f
 	}
@@ -74,9 +73,9 @@ type serverInfo struct {
 }
 
 // identity returns the call for the number of a node's network.
-func identity() jsonrpc.Identity {
+func identity() chain.Identity {
 	call := newCall("server_info", map[string]any{})
-	return jsonrpc.Identity{Call: call, Network: func(result []byte) (string, error) {
+	return chain.Identity{Call: call, Network: func(result []byte) (string, error) {
 		var r serverInfo
 		if err := readResult(result, &r); err != nil {
 			return "", err
@@ -110,9 +109,9 @@ func newTime(seconds int64) (time.Time, bool) {
 
 // askLedger asks for the number and the time of a validated ledger: "validated" for the newest one, or a number.
 func (x *Reader) askLedger(ctx context.Context, index any) (l ledgerEntry, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{newCall("ledger", map[string]any{"ledger_index": index})},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	err = x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{newCall("ledger", map[string]any{"ledger_index": index})},
+		Read: func(_ int, calls []chain.Call) error {
 			var r struct {
 				Index     int64 `json:"ledger_index"`
 				Validated bool  `json:"validated"`
@@ -148,9 +147,9 @@ func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
 // that does not answer counts as without history: days that may be incomplete must not look measured.
 func (x *Reader) askHistory(ctx context.Context) (ledgerEntry, error) {
 	first := int64(math.MaxInt64)
-	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{identity().Call},
-		Read: func(_ int, calls []jsonrpc.Call) error {
+	answered, err := x.client.AskEach(ctx, chain.Question{
+		Calls: []chain.Call{identity().Call},
+		Read: func(_ int, calls []chain.Call) error {
 			var r serverInfo
 			if err := readResult(calls[0].Result, &r); err != nil {
 				return err
@@ -220,9 +219,9 @@ func (x *Reader) askPage(ctx context.Context, q question, s ledger.ScanSettler) 
 	if q.marker != "" {
 		params["marker"] = json.RawMessage(q.marker)
 	}
-	err = x.client.Ask(ctx, jsonrpc.Question{
-		Calls: []jsonrpc.Call{newCall("account_tx", params)},
-		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+	err = x.client.Ask(ctx, chain.Question{
+		Calls: []chain.Call{newCall("account_tx", params)},
+		Read: func(_ int, calls []chain.Call) (err error) {
 			p, err = x.readPage(calls[0].Result, q, s)
 			return err
 		},
@@ -250,7 +249,7 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 	case r.Account != q.account || !r.Validated || r.Transactions == nil:
 		return page{}, fmt.Errorf("the answer is about account %.60q, validated %t", r.Account, r.Validated)
 	case r.First > q.first || r.Last < q.last:
-		return page{}, &jsonrpc.Fault{Kind: jsonrpc.KindBehind,
+		return page{}, &chain.NodeFault{Kind: chain.KindBehind,
 			Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.First, r.Last, q.first, q.last)}
 	case len(r.Transactions) > 2*transactionPage || len(r.Marker) > maxMarker:
 		return page{}, fmt.Errorf("%d transactions for a limit of %d, a marker of %d bytes", len(r.Transactions),

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/crawl/chain/walk"
+	"tollbook/crawl/chain"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // transaction is an element of account_tx, with the members that settlements need.
@@ -57,10 +57,10 @@ func (x *Reader) readPayment(t *transaction, account string, s ledger.ScanSettle
 	f := &t.Fields
 	if f.Type != "Payment" || f.Destination != account || t.Meta.Result != "tesSUCCESS" || f.SourceTag == nil ||
 		"source_tag:"+strconv.FormatInt(*f.SourceTag, 10) != s.Address ||
-		t.ClosedAt.Before(walk.FirstTime(x.network, s)) {
+		t.ClosedAt.Before(chain.FirstTime(x.network, s)) {
 		return nil, nil
 	}
-	if err := address.Check(x.network.ID, f.Account); err != nil && !errors.Is(err, address.ErrBurn) {
+	if err := x402.CheckAddress(x.network.ID, f.Account); err != nil && !errors.Is(err, x402.ErrBurn) {
 		return nil, fmt.Errorf("has the payer %.80q: %w", f.Account, err)
 	}
 	token, value, err := readAmount(t.Meta.Delivered)

@@ -20,16 +20,14 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/crawl/chain/walk"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
-	"tollbook/site/x402/address"
+	"tollbook/site/x402"
 )
 
 // Store stores a reader's settlements; *postgres.DB is one.
 type Store interface {
-	walk.Store
+	chain.WalkStore
 	// Recipients returns the addresses that listed services ask to pay to, sorted.
 	Recipients(ctx context.Context, network string) ([]string, error)
 }
@@ -41,11 +39,11 @@ var _ Store = (*postgres.DB)(nil)
 // which that is true. Walk.Newest is set while recipients are missing there. Validated ledgers are final, so nothing is
 // rolled back.
 type Reader struct {
-	*walk.Reader
+	*chain.WalkReader
 	network    chain.Network
 	store      Store
 	options    chain.Options
-	client     *jsonrpc.Client
+	client     *chain.Client
 	measured   map[string]chain.Token // by the text of amounts: XRP, or currency.issuer
 	recipients []string               // of this round, sorted
 	latest     int64                  // newest validated ledger of this round
@@ -66,11 +64,11 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 		return nil, err
 	}
 	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]chain.Token{}, pages: maxPages}
-	x.Reader = walk.New(n, s, x.options, x)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = t
 	}
-	x.client, err = jsonrpc.New(n, identity(), x.options)
+	x.client, err = chain.NewClient(n, identity(), x.options)
 	return x, err
 }
 
@@ -79,7 +77,7 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
-	c, err := jsonrpc.New(n, identity(), o)
+	c, err := chain.NewClient(n, identity(), o)
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
@@ -112,7 +110,7 @@ func (x *Reader) readRecipients(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(a string) bool { return address.Check(x.network.ID, a) != nil })
+	list = slices.DeleteFunc(list, func(a string) bool { return x402.CheckAddress(x.network.ID, a) != nil })
 	if len(list) > maxRecipients {
 		x.options.Logger.Warn("too many recipients to read; the others are left out", "network", x.network.ID,
 			"recipients", len(list), "read", maxRecipients)
@@ -147,7 +145,7 @@ func (x *Reader) runWalk(ctx context.Context, w ledger.Walk, head ledger.Head, b
 		is.Until, is.Newest = strconv.FormatInt(until, 10), "history"
 		is.Before = strings.TrimSpace(w.Before + " " + account)
 		is.NewestSlot, is.NewestTime = head.Block, &head.Time
-		if begins.number > firstLedger && begins.closedAt.After(walk.FirstTime(x.network, w.Settler)) &&
+		if begins.number > firstLedger && begins.closedAt.After(chain.FirstTime(x.network, w.Settler)) &&
 			(w.HistoryStart == nil || begins.closedAt.After(*w.HistoryStart)) {
 			is.HistoryStart = &begins.closedAt
 		}

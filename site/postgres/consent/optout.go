@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/site/postgres/moves"
 	"tollbook/site/postgres/rows"
+	"tollbook/site/postgres/sources"
 )
 
 // OptOut says that the owner of a host wants it to be left out of the directory.
@@ -43,11 +43,11 @@ const hostOf = `lower(split_part(split_part(base_url, '://', 2), '/', 1))`
 
 // atHost is a condition on services: their host is $1, or they moved there.
 const atHost = `(` + hostOf + ` = $1
-	OR services.id IN (SELECT moves.id FROM ` + moves.Table + ` WHERE moves.host = $1))`
+	OR services.id IN (SELECT moves.id FROM ` + sources.MovesTable + ` WHERE moves.host = $1))`
 
 // optedOut is a condition on services: their host opted out, or one that they moved to.
 const optedOut = `EXISTS (SELECT FROM opt_outs WHERE opt_outs.host = ` + hostOf + `
-	OR (services.id, opt_outs.host) IN (SELECT moves.id, moves.host FROM ` + moves.Table + `))`
+	OR (services.id, opt_outs.host) IN (SELECT moves.id, moves.host FROM ` + sources.MovesTable + `))`
 
 const optOutColumns = `host, document, since, read_at`
 

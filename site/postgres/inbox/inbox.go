@@ -45,8 +45,8 @@ var (
 	rechecks    = &kind{name: "recheck", plural: "re-checks", perHour: site.RechecksPerHour}
 )
 
-// message is a row of the table inbox.
-type message struct {
+// entry is a row of the table inbox.
+type entry struct {
 	kind      *kind
 	id        uuid.UUID
 	at        time.Time
@@ -73,7 +73,7 @@ var errRepeated = errors.New("the message is stored already")
 // parallel requests cannot exceed a limit. The check first runs before that of the sender's limit, and then after it.
 // Each may set what is stored, and first may return errRepeated. most is the limit of all undecided messages; 0 means
 // no limit.
-func (b *Inbox) receive(ctx context.Context, m *message, sender string, most int,
+func (b *Inbox) receive(ctx context.Context, m *entry, sender string, most int,
 	first, then func(pgx.Tx) error) (repeated bool, err error) {
 	m.client, err = b.hashSender(ctx, sender)
 	if err == nil {
@@ -91,7 +91,7 @@ func (b *Inbox) receive(ctx context.Context, m *message, sender string, most int
 	return repeated, nil
 }
 
-func (m *message) store(ctx context.Context, tx pgx.Tx, most int, first, then func(pgx.Tx) error) error {
+func (m *entry) store(ctx context.Context, tx pgx.Tx, most int, first, then func(pgx.Tx) error) error {
 	if err := lock(ctx, tx, m.kind); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func lock(ctx context.Context, tx pgx.Tx, k *kind) error {
 }
 
 // findKey returns errRepeated if the client sent the message before under the same key.
-func findKey(ctx context.Context, tx pgx.Tx, m *message) error {
+func findKey(ctx context.Context, tx pgx.Tx, m *entry) error {
 	if m.key == "" {
 		return nil
 	}
@@ -147,7 +147,7 @@ func findKey(ctx context.Context, tx pgx.Tx, m *message) error {
 }
 
 // checkSender refuses a client that sent the maximum number of messages of a kind in the last hour.
-func checkSender(ctx context.Context, tx pgx.Tx, m *message) error {
+func checkSender(ctx context.Context, tx pgx.Tx, m *entry) error {
 	var n int
 	var oldest *time.Time // of the newest ones that reach the limit
 	err := tx.QueryRow(ctx, `
@@ -182,7 +182,7 @@ func checkWaiting(ctx context.Context, tx pgx.Tx, k *kind, most int) error {
 	return &site.SubmissionLimitError{Message: text, RetryAfter: time.Hour}
 }
 
-func insert(ctx context.Context, tx pgx.Tx, m *message) error {
+func insert(ctx context.Context, tx pgx.Tx, m *entry) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO inbox (id, kind, received_at, client, idempotency_key, content_hash, body, domain, service_id,
 			state, decided_at, decided_by, reason, probe_due_at, probe_result)

@@ -20,7 +20,7 @@ const day = 24 * time.Hour
 // *site.SubmissionLimitError.
 func (b *Inbox) RequestRecheck(ctx context.Context, r site.IncomingRecheck) (site.RecheckResult, error) {
 	at := r.At.Truncate(time.Millisecond) // as the response has it
-	m := &message{kind: rechecks, id: uuid.New(), at: at, hash: []byte{}, body: struct{}{}, state: "closed",
+	m := &entry{kind: rechecks, id: uuid.New(), at: at, hash: []byte{}, body: struct{}{}, state: "closed",
 		decidedAt: &at}
 	var s service
 	_, err := b.receive(ctx, m, r.Client, 0, func(tx pgx.Tx) (err error) {

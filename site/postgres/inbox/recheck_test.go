@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // listing returns a service to be listed.
@@ -44,8 +45,8 @@ func openChecked(t *testing.T, slugs ...string) *postgres.DB {
 // visit stores a visit of a leased service, which makes it due after a quarter of an hour.
 func visit(t *testing.T, db *postgres.DB, s *postgres.DueService, at time.Time) {
 	t.Helper()
-	err := db.RecordVisits(t.Context(), []postgres.Visit{{Lease: s.NextCheckAt, NextCheckAt: at.Add(15 * time.Minute),
-		Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, Counted: true, ID: uuid.New()}}})
+	err := db.RecordVisits(t.Context(), []checks.Visit{{Lease: s.NextCheckAt, NextCheckAt: at.Add(15 * time.Minute),
+		Check: checks.Check{ServiceID: s.ID, CheckedAt: at, Counted: true, ID: uuid.New()}}})
 	if err != nil {
 		t.Fatal(err)
 	}

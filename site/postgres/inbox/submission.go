@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
-	"tollbook/site/fields"
+	"tollbook/site/message"
 	"tollbook/site/postgres/consent"
 	"tollbook/site/postgres/rows"
 )
@@ -35,13 +35,13 @@ func (b *Inbox) SubmissionCategories(ctx context.Context) ([]string, error) {
 
 // ReceiveSubmission stores a submission, or returns the receipt of the one that the client sent before under the same
 // key. Besides errors of the database it returns site.ErrNoDatabase, site.ErrKeyReused, *site.SubmissionLimitError,
-// *site.DuplicateError and, for a host that opted out, *fields.Error.
+// *site.DuplicateError and, for a host that opted out, *message.Error.
 func (b *Inbox) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	hash, err := hashSubmission(r.Submission)
 	if err != nil {
 		return site.Receipt{}, err
 	}
-	m := &message{kind: submissions, id: uuid.New(), at: r.At, key: r.Key, hash: hash, body: r.Submission,
+	m := &entry{kind: submissions, id: uuid.New(), at: r.At, key: r.Key, hash: hash, body: r.Submission,
 		domain: r.Domain, state: site.SubmissionPending}
 	probe := r.Probe
 	repeated, err := b.receive(ctx, m, r.Client, r.MaxPending, pass, func(tx pgx.Tx) error {
@@ -81,7 +81,7 @@ func hashSubmission(s site.Submission) ([]byte, error) {
 // domain with too many pending submissions.
 func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
 	if err := consent.Check(ctx, tx, r.URL); errors.As(err, new(*consent.Error)) {
-		return &fields.Error{What: "submission",
+		return &message.Error{What: "submission",
 			Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + err.Error()}}}
 	} else if err != nil {
 		return err
@@ -338,7 +338,7 @@ func restoreSubmission(ctx context.Context, tx pgx.Tx, s Submission, now time.Ti
 	if err != nil {
 		return err
 	}
-	m := &message{kind: submissions, id: s.ID, at: s.ReceivedAt, client: []byte{}, hash: hash, body: s.Submission,
+	m := &entry{kind: submissions, id: s.ID, at: s.ReceivedAt, client: []byte{}, hash: hash, body: s.Submission,
 		domain: s.Domain, state: s.State, decidedAt: s.DecidedAt, reason: s.Reason, probe: s.ProbeResult}
 	if s.Slug != nil {
 		ids, err := rows.Column[int64](ctx, tx, `SELECT id FROM services WHERE slug = $1`, *s.Slug)

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/message"
 	"tollbook/site/postgres/rows"
-	"tollbook/site/suggestion"
 )
 
 // Suggestion is a suggestion as it is stored, without its sender.
@@ -40,7 +40,7 @@ func (s *Suggestion) Check() error {
 	if err != nil {
 		return err
 	}
-	if _, err := suggestion.Read(data); err != nil {
+	if _, err := message.ReadSuggestion(data); err != nil {
 		return err
 	}
 	if (s.ClosedAt == nil) != (s.ClosedBy == nil) || s.ClosedBy != nil && strings.ContainsRune(*s.ClosedBy, 0) {
@@ -53,7 +53,7 @@ func (s *Suggestion) Check() error {
 // within site.SuggestionRepeat, it returns the stored one. Besides errors of the database it returns
 // site.ErrNoDatabase, site.ErrKeyReused and *site.SubmissionLimitError.
 func (b *Inbox) ReceiveSuggestion(ctx context.Context, r site.IncomingSuggestion) (site.SuggestionResult, error) {
-	m := &message{kind: suggestions, id: uuid.New(), at: r.At.Truncate(time.Millisecond), // as the response has it
+	m := &entry{kind: suggestions, id: uuid.New(), at: r.At.Truncate(time.Millisecond), // as the response has it
 		key: r.Key, hash: hashSuggestion(r.Suggestion), body: r.Suggestion, state: site.SuggestionOpen}
 	find := func(tx pgx.Tx) error { return findText(ctx, tx, m, r) }
 	repeated, err := b.receive(ctx, m, r.Client, r.MaxOpen, find, pass)
@@ -74,7 +74,7 @@ func hashSuggestion(s site.Suggestion) []byte {
 
 // findText returns errRepeated if a suggestion with the same text is stored. If that has no e-mail address, it gets the
 // one that was sent now.
-func findText(ctx context.Context, tx pgx.Tx, m *message, r site.IncomingSuggestion) error {
+func findText(ctx context.Context, tx pgx.Tx, m *entry, r site.IncomingSuggestion) error {
 	err := tx.QueryRow(ctx, `
 		UPDATE inbox SET body = CASE coalesce(body->>'email', '')
 			WHEN '' THEN body || jsonb_build_object('email', $3::text) ELSE body END
@@ -133,7 +133,7 @@ func (b *Inbox) CloseSuggestion(ctx context.Context, id uuid.UUID, actor string,
 // RestoreSuggestions inserts suggestions of another database. Their senders become unknown and count for no client.
 func RestoreSuggestions(ctx context.Context, tx pgx.Tx, list []Suggestion) error {
 	for _, s := range list {
-		m := &message{kind: suggestions, id: s.ID, at: s.ReceivedAt, client: []byte{},
+		m := &entry{kind: suggestions, id: s.ID, at: s.ReceivedAt, client: []byte{},
 			hash: hashSuggestion(s.Suggestion), body: s.Suggestion, state: s.State(), decidedAt: s.ClosedAt}
 		if s.ClosedBy != nil {
 			m.decidedBy = *s.ClosedBy

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
-	"tollbook/site/postgres/assessments"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 )
@@ -29,9 +29,9 @@ func TestAssessments(t *testing.T) {
 	if err := db.AddListings(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	var published []assessments.Published
+	var published []checks.Published
 	for id := int64(1); id <= 3; id++ {
-		published = append(published, assessments.Published{Assessment: assessments.Assessment{ServiceID: id,
+		published = append(published, checks.Published{Assessment: checks.Assessment{ServiceID: id,
 			Grade: "A", Checks: 14, RiskLevel: "clean", Methodology: 1}})
 	}
 	if _, err := db.Assessments.Record(t.Context(), now, published); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"tollbook/site/x402/supported"
+	"tollbook/site/x402"
 )
 
 // Documents that a facilitator is asked for.
@@ -104,7 +104,7 @@ type Signer struct {
 }
 
 // Announce sets what the answer to /supported announces.
-func (p *Poll) Announce(a supported.Answer) {
+func (p *Poll) Announce(a x402.Supported) {
 	p.Extensions = a.Extensions
 	for _, k := range a.Kinds {
 		p.Kinds = append(p.Kinds, Kind{Version: k.Version, Scheme: k.Scheme, Network: k.Network, Asset: k.Asset})

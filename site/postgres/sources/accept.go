@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
-	"tollbook/site/postgres/moves"
 )
 
 // Counts says what an accepted answer changed.
@@ -85,7 +84,7 @@ const addresses = `(
 		SELECT id, substr(split_part(base_url, '://', 2), 5) FROM services
 		WHERE starts_with(split_part(base_url, '://', 2), 'www.')
 		UNION ALL
-		SELECT id, host || path FROM ` + moves.Table + `
+		SELECT id, host || path FROM ` + MovesTable + `
 	) addresses`
 
 // homes are the services with the host and the beginning of the resources below their base addresses.

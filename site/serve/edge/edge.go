@@ -17,7 +17,6 @@ import (
 	"text/template"
 
 	"tollbook/site"
-	"tollbook/site/best"
 	"tollbook/site/routes"
 	"tollbook/site/search"
 	"tollbook/site/serve"
@@ -125,7 +124,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
 	fill(&data.Types, routes.ContentTypes())
-	fill(&data.Best, best.NewFormula())
+	fill(&data.Best, search.NewFormula())
 	tables, marshalErr := json.Marshal(search.NewScriptTables()) // on one line, because they have thousands of items
 	err = errors.Join(err, marshalErr)
 	data.Search = string(tables)

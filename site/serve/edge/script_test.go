@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tollbook/site"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
 
@@ -317,7 +317,7 @@ func (w *world) lookups(t *testing.T) (list []call) {
 	get := func(target string) { list = append(list, call{"GET", target, ""}) }
 	for _, slug := range []string{w.index.Slugs[3], "odd-0-00", "lanternfish-chat"} {
 		for _, path := range []string{"/q", "/v1/chat", "/"} {
-			normal, err := lookup.NormalURL("https://" + slug + ".test" + path)
+			normal, err := listing.NormalURL("https://" + slug + ".test" + path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -450,7 +450,7 @@ func (w *world) odd() (list []call) {
 // rowHashes returns hashes of some listed URLs.
 func (w *world) rowHashes() (list []string) {
 	for i := range 4 {
-		normal, err := lookup.NormalURL(fmt.Sprintf("https://odd-%d-%02d.test/q", i, i))
+		normal, err := listing.NormalURL(fmt.Sprintf("https://odd-%d-%02d.test/q", i, i))
 		if err == nil {
 			list = append(list, site.Hash(normal))
 		}

@@ -6,12 +6,12 @@ import (
 	"strconv"
 
 	"tollbook/site"
-	"tollbook/site/fields"
+	"tollbook/site/message"
 )
 
 // ErrorOf returns the response to what is sent and refused, and false for any other error.
 func ErrorOf(err error) (site.Error, bool) {
-	var wrong *fields.Error
+	var wrong *message.Error
 	var twice *site.DuplicateError
 	var over *site.SubmissionLimitError
 	var unvisited *site.UnvisitedError

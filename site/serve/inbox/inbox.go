@@ -39,7 +39,7 @@ type Prober interface {
 }
 
 // FillForm fills the form of a call in a page of a snapshot with the values that were sent and their errors, or
-// replaces it by the result. It fails if the bytes are not such a page. form.Fill implements it.
+// replaces it by the result. It fails if the bytes are not such a page. lists.FillForm implements it.
 type FillForm func(page []byte, call string, f site.Form) ([]byte, error)
 
 // Options configure how messages are accepted.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"tollbook/site"
-	"tollbook/site/fields"
+	"tollbook/site/message"
 	"tollbook/site/routes"
 )
 
@@ -30,7 +30,7 @@ func (h *Handler) recheck(ctx context.Context, q *request) (any, func(context.Co
 
 // checkEmpty refuses a body with fields, because a re-check has none.
 func checkEmpty(q *request) error {
-	d := fields.NewReader("request for a re-check", nil)
+	d := message.NewReader("request for a re-check", nil)
 	if q.media == mediaForm {
 		d.ReadForm(q.form, nil)
 	} else if len(q.body) > 0 {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/fields"
+	"tollbook/site/message"
 )
 
 // request is a request that sends a message.
@@ -41,7 +41,7 @@ func (h *Handler) read(w http.ResponseWriter, r *http.Request, segment, client s
 	}
 	if q.media == mediaForm {
 		if q.form, err = url.ParseQuery(string(q.body)); err != nil {
-			err = fields.NewReader("form", nil).BodyError("is not a valid form")
+			err = message.NewReader("form", nil).BodyError("is not a valid form")
 		}
 	}
 	return q, err

@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"tollbook/site"
-	"tollbook/site/submission"
+	"tollbook/site/message"
 )
 
 // submit stores a submission and returns its *site.SubmissionResult, with what adds the result of its probe to that.
@@ -39,11 +39,11 @@ func (h *Handler) receive(ctx context.Context, q *request, r site.IncomingSubmis
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
 	}
-	rules := submission.Rules{Categories: categories, FreeHosts: h.FreeHosts, Address: h.Address}
+	rules := message.SubmissionRules{Categories: categories, FreeHosts: h.FreeHosts, Address: h.Address}
 	if q.media == mediaJSON {
-		r.Submission, err = submission.Read(q.body, rules)
+		r.Submission, err = message.ReadSubmission(q.body, rules)
 	} else {
-		r.Submission, err = submission.ReadForm(q.form, rules)
+		r.Submission, err = message.ReadSubmissionForm(q.form, rules)
 	}
 	if err != nil {
 		return site.Receipt{}, r.Submission, err

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tollbook/site"
-	"tollbook/site/suggestion"
+	"tollbook/site/message"
 )
 
 // suggest reads and stores a suggestion. The log never gets its text or the sender's e-mail address.
@@ -12,9 +12,9 @@ func (h *Handler) suggest(ctx context.Context, q *request) (any, func(context.Co
 	in := site.IncomingSuggestion{Client: q.client, Key: q.key, At: h.Now(), MaxOpen: h.MaxPending}
 	var err error
 	if q.media == mediaJSON {
-		in.Suggestion, err = suggestion.Read(q.body)
+		in.Suggestion, err = message.ReadSuggestion(q.body)
 	} else {
-		in.Suggestion, err = suggestion.ReadForm(q.form)
+		in.Suggestion, err = message.ReadSuggestionForm(q.form)
 	}
 	if err != nil {
 		return nil, nil, err

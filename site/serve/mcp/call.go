@@ -16,7 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
 
@@ -167,7 +167,7 @@ func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *ans
 func (t *tool) request(values map[string]string) (path, query string, wrong *answer) {
 	route := routes.ByName(t.route)
 	if t.hashed != "" {
-		normal, err := lookup.NormalURL(values[t.hashed])
+		normal, err := listing.NormalURL(values[t.hashed])
 		if err != nil {
 			return "", "", invalid(t.hashed, err.Error())
 		}

@@ -20,7 +20,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
-	"tollbook/site/lookup"
+	"tollbook/site/listing"
 	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
@@ -41,7 +41,7 @@ func calls(t *testing.T, w *world) []toolCall {
 	}
 	endpoint := detail.Data.Endpoints[0]
 	address := detail.Data.BaseURL + endpoint.Path
-	normal, err := lookup.NormalURL(address)
+	normal, err := listing.NormalURL(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tollbook/site"
-	"tollbook/site/nearest"
+	"tollbook/site/display"
 	"tollbook/site/routes"
 	"tollbook/site/x402"
 )
@@ -181,7 +181,7 @@ func hint(value string, names []string, source string) string {
 		lower[i] = strings.ToLower(name)
 		original[lower[i]] = name
 	}
-	if name := nearest.Name(strings.ToLower(value), lower); name != "" {
+	if name := display.Nearest(strings.ToLower(value), lower); name != "" {
 		return fmt.Sprintf("; did you mean %s? %s", quoted(original[name]), source)
 	}
 	return "; " + source

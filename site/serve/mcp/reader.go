@@ -10,7 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/routes"
-	"tollbook/site/serve/inprocess"
+	"tollbook/site/serve"
 )
 
 // maxAnswer is the maximum size of a response in bytes. Agents cannot use larger ones.
@@ -48,7 +48,7 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 			Message: "this is not a valid request"})
 	}
-	w := inprocess.Ask(r.handler, req, maxAnswer)
+	w := serve.Ask(r.handler, req, maxAnswer)
 	if w.IsOver {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
 			Message: fmt.Sprintf("the response has more than %d bytes; request fewer rows, or use GET %s of the API",

@@ -1,0 +1,172 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Node is one node of a network with its recent failures.
+type Node struct {
+	url  string
+	host string // scheme and host; the rest of the URL may contain a key and is never shown
+
+	mu       sync.Mutex
+	verified bool
+	fails    int       // recent failures; the node with the fewest is asked first
+	until    time.Time // the node is not asked before this time
+	batch    int       // calls that the node accepts in one body
+}
+
+func (n *Node) batchSize() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.batch
+}
+
+// pickNode returns the node with the fewest recent failures among those that may be asked. It waits while all of them
+// are paused.
+func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, error) {
+	for {
+		now := c.o.Now()
+		var best, soonest *Node
+		var fails int
+		var until time.Time
+		for _, n := range c.nodes {
+			if !may(n) {
+				continue
+			}
+			n.mu.Lock()
+			if !n.until.After(now) && (best == nil || n.fails < fails) {
+				best, fails = n, n.fails
+			}
+			if soonest == nil || n.until.Before(until) {
+				soonest, until = n, n.until
+			}
+			n.mu.Unlock()
+		}
+		if best != nil {
+			return best, nil
+		}
+		wait := until.Sub(now)
+		if wait > 2*maxBackoff { // only a node's own Retry-After is that long
+			return nil, fmt.Errorf("%s asks to wait for %v", soonest.host, wait.Round(time.Second))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+func (n *Node) recordSuccess() {
+	n.mu.Lock()
+	n.fails /= 2
+	n.mu.Unlock()
+}
+
+// recordFailure counts a fault and pauses the node: as long as the node asks for, else twice as long each time.
+func (c *Client) recordFailure(n *Node, f *NodeFault) {
+	c.o.Metrics.Failure(c.network, string(f.Kind))
+	c.o.Logger.Debug("request to node failed", "network", c.network, "node", f.Host, "kind", string(f.Kind), "text",
+		f.Text)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch f.Kind {
+	case KindRange, KindUnsupported:
+		return // the node works
+	case kindBatch:
+		if n.batch > 1 {
+			n.batch /= 2
+			return
+		}
+	}
+	wait := min(c.o.Backoff<<min(n.fails, 16), maxBackoff)
+	if f.Kind == KindBehind || f.Kind == KindForked { // the node may be right and the one before it wrong
+		wait = c.o.Backoff
+	}
+	wait = wait/2 + rand.N(wait) // spreads out nodes that failed at the same time
+	if f.Kind == KindRefused {
+		wait = maxWait
+	}
+	if f.Wait > 0 {
+		wait = min(f.Wait, maxWait)
+	}
+	n.fails++
+	n.until = c.o.Now().Add(wait)
+}
+
+// askNode sends calls of a question to one node, in as many bodies as the node's batch size needs, and reads the
+// results.
+func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count int) error {
+	if err := c.verify(ctx, n); err != nil {
+		return err
+	}
+	batch := n.batchSize()
+	calls := append([]Call(nil), q.Calls[from:from+count]...)
+	if calls[0].Path != "" || calls[0].NoID {
+		batch = 1
+	}
+	var bodies []*bytes.Buffer
+	defer func() {
+		for _, b := range bodies {
+			releaseBuffer(b)
+		}
+	}()
+	for rest := calls; len(rest) > 0; {
+		part := rest[:min(len(rest), batch)]
+		rest = rest[len(part):]
+		results := make([]*[]byte, len(part))
+		for i := range part {
+			results[i] = &part[i].Result
+		}
+		body, err := c.send(ctx, n, part, results...)
+		if err != nil {
+			return err
+		}
+		bodies = append(bodies, body)
+	}
+	err := q.Read(from, calls)
+	var f *NodeFault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f): // Read returned the kind
+		return &NodeFault{f.Kind, n.host, f.Text, 0}
+	}
+	return &NodeFault{KindLie, n.host, err.Error(), 0}
+}
+
+// verify asks a node which network it serves, before anything else.
+func (c *Client) verify(ctx context.Context, n *Node) error {
+	n.mu.Lock()
+	verified := n.verified
+	n.mu.Unlock()
+	if verified {
+		return nil
+	}
+	who := c.identity.Call
+	body, err := c.send(ctx, n, []Call{who}, &who.Result)
+	if err != nil {
+		return err
+	}
+	defer releaseBuffer(body)
+	served, err := c.identity.Network(who.Result)
+	if err != nil {
+		return &NodeFault{KindLie, n.host, err.Error(), 0}
+	}
+	if served != c.network {
+		return &NodeFault{KindRefused, n.host, fmt.Sprintf("serves %s, not %s", served, c.network), 0}
+	}
+	n.mu.Lock()
+	n.verified = true
+	n.mu.Unlock()
+	return nil
+}

@@ -1,7 +1,0 @@
-package servicelist
-
-import (
-	"time"
-)
-
-var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -1,0 +1,365 @@
+// This part of the package copies the tables of a published directory into a folder. It fetches only what the folder
+// lacks, continues an interrupted fetch, and compares each file with the sums of the snapshot. A file is replaced
+// after all files were fetched, so that an interrupted pull leaves the files of the last one.
+//
+// Everything from the place is hostile: names, sizes and bytes. It must never know a flag, a terminal, or what a table
+// contains.
+
+package output
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"tollbook/output/archive"
+	"tollbook/output/objects"
+)
+
+// PullOptions say what is copied.
+type PullOptions struct {
+	To       string             // the folder; it is created if necessary
+	Tables   []string           // names of tables; none for all
+	Formats  []string           // extensions without a dot, such as "parquet"; none for all
+	Since    string             // the first day of tables by day ("2026-11-20"); "" for all
+	Key      ed25519.PublicKey  // must have signed the checkpoint; nil for none
+	Progress func(PullProgress) // called from several goroutines, one at a time; nil for none
+}
+
+// PullProgress is how much of a pull is done.
+type PullProgress struct {
+	Files, TotalFiles int
+	Bytes, TotalBytes int64
+}
+
+// PullResult describes what a pull did.
+type PullResult struct {
+	Snapshot  string `json:"snapshot"`
+	Digest    string `json:"digest"`
+	Signed    bool   `json:"signed"`    // by the key of the options
+	Files     int    `json:"files"`     // that the folder has now, of those that the options choose
+	Fetched   int    `json:"fetched"`   // that it lacked
+	Bytes     int64  `json:"bytes"`     // of those, without what an interrupted pull had fetched
+	Unchanged bool   `json:"unchanged"` // the folder had all files
+}
+
+// ErrRoom means that the disk has too little free space for the files that the folder lacks.
+var ErrRoom = errors.New("the disk has too little free space")
+
+const (
+	workDir   = ".pull" // of the folder: the lock, the state and unfinished files
+	stateFile = workDir + "/state.json"
+	pullLock  = workDir + "/lock"
+	indexFile = "datapackage.json"
+
+	fetchesAtOnce = 4
+	fetchTries    = 6 // consecutive attempts without a new byte
+	maxState      = 64 << 20
+)
+
+// state is what the last pull left in the folder.
+type state struct {
+	Digest string          `json:"digest"` // of the snapshot that the index is of
+	Files  map[string]seen `json:"files"`  // by name in the folder
+}
+
+// seen is a file that had a sum when its metadata was this.
+type seen struct {
+	Sum      string `json:"sum"`
+	Bytes    int64  `json:"bytes"`
+	Modified int64  `json:"modified"` // in nanoseconds
+}
+
+// puller copies tables into one folder.
+type puller struct {
+	o        PullOptions
+	store    objects.Store
+	root     *os.Root // no name leads outside it, not even over a link
+	state    state
+	progress pullCounter
+}
+
+// Pull copies the tables of a place. The same call after an interruption fetches the rest.
+func Pull(ctx context.Context, s objects.Store, o PullOptions) (r PullResult, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("pull data from %s: %w", s, err)
+		}
+	}()
+	_, data, err := objects.ReadObject(ctx, s, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("nothing is published there: %w", err)
+	}
+	if err != nil {
+		return r, err
+	}
+	c, err := archive.ParseCheckpoint(data)
+	if err != nil {
+		return r, err
+	}
+	if o.Key != nil {
+		if err := c.VerifySignature(o.Key); err != nil {
+			return r, err
+		}
+	}
+	r = PullResult{Snapshot: c.Snapshot, Digest: c.Digest, Signed: o.Key != nil}
+	if err := os.MkdirAll(filepath.Join(o.To, workDir), 0o755); err != nil {
+		return r, err
+	}
+	lock, err := lockDisk(filepath.Join(o.To, pullLock))
+	if err != nil {
+		return r, err
+	}
+	defer unlock(lock)
+	root, err := os.OpenRoot(o.To)
+	if err != nil {
+		return r, err
+	}
+	defer root.Close()
+	p := &puller{o: o, store: s, root: root, progress: pullCounter{report: o.Progress}}
+	p.readState()
+	return r, p.run(ctx, c, &r)
+}
+
+// run copies the tables of a snapshot.
+func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) error {
+	if p.state.Digest == c.Digest {
+		if index, err := p.root.ReadFile(indexFile); err == nil && p.has(indexFile) {
+			if wanted, err := p.wanted(index); err == nil && len(p.missing(wanted)) == 0 {
+				r.Files, r.Unchanged = len(wanted), true
+				return nil
+			}
+		}
+	}
+	zip, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(c.Snapshot))
+	if err != nil {
+		return err
+	}
+	if zip.Digest() != c.Digest {
+		return fmt.Errorf("snapshot %s: %w: its digest is %s, the checkpoint says %s", c.Snapshot, archive.ErrDamaged,
+			zip.Digest(), c.Digest)
+	}
+	index, err := zip.ReadFile(archive.DataIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot %s has no tables: it was built by a Tollbook older than they are", c.Snapshot)
+	}
+	if err != nil {
+		return err
+	}
+	wanted, err := p.wanted(index)
+	if err != nil {
+		return err
+	}
+	missing := p.missing(wanted)
+	p.progress.TotalFiles = len(missing)
+	for _, f := range missing {
+		p.progress.TotalBytes += f.Bytes
+	}
+	if err := p.checkRoom(missing); err != nil {
+		return err
+	}
+	r.Files, r.Fetched = len(wanted), len(missing)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(fetchesAtOnce)
+	for _, f := range missing {
+		g.Go(func() error { return p.fetch(gctx, zip, f) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	r.Bytes = p.progress.fetched
+	// A crash before leaves unfinished files in workDir, which the next pull continues with.
+
+	if err := p.place(missing); err != nil {
+		return err
+	}
+	// A crash here leaves an index that names files of the last pull; the next pull finishes without fetching them.
+
+	return p.finish(index, c.Digest)
+}
+
+// wanted returns the files of an index that the options choose.
+func (p *puller) wanted(index []byte) ([]archive.DataFile, error) {
+	members, days, err := archive.ParseDataIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string]bool{}
+	var wanted []archive.DataFile
+	for _, f := range append(members, days...) {
+		name := inFolder(f)
+		if hasHiddenPart(name) {
+			return nil, fmt.Errorf("%w: the index names %.80q", archive.ErrName, name)
+		}
+		table, _, _ := strings.Cut(strings.Split(name, "/")[0], ".")
+		tables[table] = true
+		_, day, isDay := archive.ParseDataDay(f.Name)
+		switch {
+		case len(p.o.Tables) > 0 && !slices.Contains(p.o.Tables, table):
+		case len(p.o.Formats) > 0 && !slices.Contains(p.o.Formats, format(name)):
+		case isDay && day < p.o.Since:
+		default:
+			wanted = append(wanted, f)
+		}
+	}
+	for _, table := range p.o.Tables {
+		if !tables[table] {
+			return nil, fmt.Errorf("there is no table %.80q", table)
+		}
+	}
+	return wanted, nil
+}
+
+// format returns the format of a file: its extension, without that of a compression.
+func format(name string) string {
+	return strings.TrimPrefix(path.Ext(strings.TrimSuffix(name, ".gz")), ".")
+}
+
+// inFolder returns the name of a file in the folder.
+func inFolder(f archive.DataFile) string { return strings.TrimPrefix(f.Name, archive.DataDir+"/") }
+
+// hasHiddenPart reports whether a part of a name begins with a dot, as the names of a pull's own files do.
+func hasHiddenPart(name string) bool {
+	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
+}
+
+// missing returns the files that the folder lacks. It reads a file only if its metadata changed since the last pull.
+func (p *puller) missing(wanted []archive.DataFile) (missing []archive.DataFile) {
+	for _, f := range wanted {
+		name := inFolder(f)
+		if was := p.state.Files[name]; p.has(name) && was.Sum == f.Sum.String() && was.Bytes == f.Bytes {
+			continue
+		}
+		if sum, size, err := p.sumOf(name); err == nil && size == f.Bytes && sum == f.Sum {
+			p.remember(f)
+			continue
+		}
+		missing = append(missing, f)
+	}
+	return missing
+}
+
+// spareRoom is how much of the free space a pull leaves for its index and state, in bytes.
+const spareRoom = 2 << 20
+
+// checkRoom checks that the disk has enough free space for the bytes that are still to be fetched. The files of the
+// last pull stay until the end, so nothing becomes free meanwhile.
+func (p *puller) checkRoom(missing []archive.DataFile) error {
+	_, free, err := Room(p.o.To)
+	if err != nil {
+		return nil // unknown on this system; a full disk stops the fetch
+	}
+	total := 0.0
+	for _, f := range missing {
+		total += float64(f.Bytes)
+	}
+	left := free - min(free, spareRoom)
+	for _, f := range missing {
+		need := uint64(f.Bytes)
+		for _, name := range []string{doneName(f), partName(f)} {
+			if info, err := p.root.Stat(name); err == nil {
+				need -= min(need, uint64(info.Size()))
+			}
+		}
+		if need > left {
+			return fmt.Errorf("%w: %s has %.1f MB, and %d files of %.1f MB are to be fetched; choose fewer tables, "+
+				"formats or days, or another folder", ErrRoom, p.o.To, float64(free)/1e6, len(missing), total/1e6)
+		}
+		left -= need
+	}
+	return nil
+}
+
+// place moves the fetched files to their names.
+func (p *puller) place(fetched []archive.DataFile) error {
+	for _, f := range fetched {
+		name := inFolder(f)
+		if err := p.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := p.root.Rename(doneName(f), name); err != nil {
+			return err
+		}
+		p.remember(f)
+	}
+	return nil
+}
+
+// finish stores the index and the state, and removes unfinished files that nothing needs.
+func (p *puller) finish(index []byte, digest string) error {
+	if err := p.replace(indexFile, index); err != nil {
+		return err
+	}
+	if sum, size, err := p.sumOf(indexFile); err == nil {
+		p.remember(archive.DataFile{Name: archive.DataIndex, Bytes: size, Sum: sum})
+	}
+	p.state.Digest = digest
+	data, err := json.Marshal(p.state)
+	if err != nil {
+		return err
+	}
+	if err := p.replace(stateFile, data); err != nil {
+		return err
+	}
+	rest, err := fs.Glob(p.root.FS(), workDir+"/*")
+	for _, name := range rest {
+		if name != pullLock && name != stateFile {
+			err = errors.Join(err, p.root.Remove(name))
+		}
+	}
+	return err
+}
+
+// replace replaces a file of the folder as a whole.
+func (p *puller) replace(name string, data []byte) error {
+	temp := workDir + "/new" + partExt
+	f, err := p.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return p.root.Rename(temp, name)
+}
+
+// readState reads the state of the last pull. Without one, or with a damaged one, every file is compared.
+func (p *puller) readState() {
+	f, err := p.root.Open(stateFile)
+	if err == nil {
+		defer f.Close()
+		if json.NewDecoder(io.LimitReader(f, maxState)).Decode(&p.state) != nil {
+			p.state = state{}
+		}
+	}
+	if p.state.Files == nil {
+		p.state.Files = map[string]seen{}
+	}
+}
+
+// has reports whether a file is as the state says.
+func (p *puller) has(name string) bool {
+	was, isListed := p.state.Files[name]
+	info, err := p.root.Stat(name)
+	return isListed && err == nil && info.Mode().IsRegular() && info.Size() == was.Bytes &&
+		info.ModTime().UnixNano() == was.Modified
+}
+
+// remember adds a file to the state.
+func (p *puller) remember(f archive.DataFile) {
+	if info, err := p.root.Stat(inFolder(f)); err == nil {
+		p.state.Files[inFolder(f)] = seen{f.Sum.String(), f.Bytes, info.ModTime().UnixNano()}
+	}
+}

@@ -1,9 +1,0 @@
-package pull
-
-import (
-	"testing"
-
-	"tollbook/site/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }

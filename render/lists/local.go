@@ -1,0 +1,58 @@
+package lists
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tollbook/site/routes"
+	"tollbook/site/search"
+)
+
+// LocalScript returns the script that searches the files of a snapshot in a browser: the scripts of package search and
+// their tables before the script of the page.
+func LocalScript(script []byte) ([]byte, error) {
+	params := slices.Clone(routes.ByName("search").Params)
+	for i := range params {
+		params[i].About = ""
+	}
+	tables := struct {
+		search.ScriptTables
+		Params []routes.Param     `json:"params"`
+		Limits routes.TableLimits `json:"limits"`
+	}{search.NewScriptTables(), params, routes.Table().Limits}
+	page, err := withTables("localTables", tables, script)
+	return slices.Concat(search.Script, page), err
+}
+
+// PageScript returns the script of the search page with its tables before it: the filters and the orders of this
+// package, in words.
+func PageScript(script []byte) ([]byte, error) {
+	type filter struct {
+		Name string      `json:"name"`
+		Kind routes.Kind `json:"kind"`
+		routes.Words
+	}
+	var filters []filter
+	for i := range routes.Filters {
+		p := &routes.Filters[i]
+		filters = append(filters, filter{p.Name, p.Kind, p.Words})
+	}
+	return withTables("searchTables", struct {
+		Filters    []filter `json:"filters"`
+		Orders     []order  `json:"orders"`
+		Newest     order    `json:"newest"`
+		Heads      []Head   `json:"heads"`
+		Separators string   `json:"separators"`
+		MaxChoices int      `json:"max_choices"`
+	}{filters, orders, newest, withUptime(uptime30d), separators, maxChoices}, script)
+}
+
+// withTables returns a script with a constant before it.
+func withTables(name string, tables any, script []byte) ([]byte, error) {
+	data, err := json.Marshal(tables)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", name, err)
+	}
+	return slices.Concat([]byte("const "+name+" = "), data, []byte(";\n"), script), nil
+}

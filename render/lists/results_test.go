@@ -1,0 +1,232 @@
+package lists
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+)
+
+var settings = Settings{
+	Search: "/dir/search.html", Service: "/dir/services/_.html",
+	Networks: map[string]Network{"BSE": {Name: "Base", Href: "/dir/networks/bse.html"},
+		"BSE-SEP": {Name: "Base Sepolia"}, "SOL": {Name: "Solana", Href: "/dir/networks/sol.html"}},
+	Categories: map[string]string{"AI": "/dir/categories/ai.html"},
+}
+
+// searchPage returns a search page as a build writes it.
+func searchPage(t *testing.T) []byte {
+	t.Helper()
+	part, err := Part(&settings, []Facet{{Name: "category", Label: "Category",
+		Choices: []Choice{{Link: Link{Label: "AI", Href: "/dir/categories/ai.html"}, Count: 7}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(`<!DOCTYPE html><html lang="en"><head><title>Search · D</title></head><body><form id="search">` +
+		`<input name="q" value=""></form><main>` + string(part) + `</main></body></html>`)
+}
+
+// fill returns the page with the results of a request.
+func fill(t *testing.T, query, response, problem string) *goquery.Document {
+	t.Helper()
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := FillResults(searchPage(t), values, []byte(response), problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+const hostile = `"><script>alert(1)</script><!--/results-->`
+
+// response returns a response with one row.
+func response(row, meta string) string { return `{"data":[` + row + `],"meta":` + meta + `}` }
+
+const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what is said.","category":"AI",` +
+	`"status":"online","min_price_usd":0.0001,"networks":["BSE","XYZ"],"uptime_24h":99.999,` +
+	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"advice_level":"good","advice_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
+	`"score":12,"matched":["endpoints"],"endpoints":[{"method":"POST","path":"/v1/audio","description":null,` +
+	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"reliability_uptime_30d":98.5}}`
+
+func textPart(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
+
+// TestFill checks what a reader without script sees of a search: the rows, what the words were read as, facets, and
+// links that take back each filter.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	doc := fill(t, "q=wether+on+Base&network=BSE&max_price_usd=&max_price_usd=0.01&page=2&utm=x", response(quietRow,
+		`{"total":21,"page":2,"per_page":20,"total_pages":2,"read_as":[{"words":"wether","as":"corrected",`+
+			`"to":"weather"},{"words":"on","as":"ignored"}],"facets":{"network":{"BSE":21},`+
+			`"status":{"online":20,"offline":1}}}`), "")
+	for selector, want := range map[string]string{
+		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
+		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Good to pay" +
+			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
+		".choices dd a[aria-current][title]": "Base 21", ".choices div:nth-child(4) dd": "",
+		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters", ".pager": "Previous 2 of 2",
+	} {
+		if got := textPart(doc.Find(selector)); got != want {
+			t.Errorf("%s says %q, want %q", selector, got, want)
+		}
+	}
+	for selector, want := range map[string]string{
+		"tbody a":                 "/dir/services/acme.html",
+		"a.tag":                   "/dir/categories/ai.html",
+		".chosen a:last-child":    "/dir/search.html?q=wether+on+Base",
+		".chosen a":               "/dir/search.html?q=wether+on+Base&max_price_usd=0.01",
+		".pager a":                "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01",
+		"thead th:nth-child(3) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=price",
+		"thead th:nth-child(4) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=uptime",
+	} {
+		if got := doc.Find(selector).AttrOr("href", ""); got != want {
+			t.Errorf("%s leads to %q, want %q", selector, got, want)
+		}
+	}
+	if got := doc.Find("#search [name=q]").AttrOr("value", ""); got != "wether on Base" {
+		t.Errorf("the field has %q", got)
+	}
+	if got := doc.Find("input[type=hidden]").AttrOr("name", ""); got != "network" {
+		t.Errorf("the form has the hidden field %q", got)
+	}
+}
+
+// TestFillNothing checks that a search without a match says what matches without each filter, and that a refused value
+// is explained.
+func TestFillNothing(t *testing.T) {
+	t.Parallel()
+	doc := fill(t, "q=x&max_price_usd=0&verified=true", `{"data":[],"meta":{"total":0,"page":1,"per_page":20,`+
+		`"total_pages":0,"without":{"max_price_usd":3,"verified":0}}}`, "")
+	if got, want := textPart(doc.Find("#found")), "Nothing matches. 3 services match without the price cap."; got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+	if got, want := doc.Find("#found a").AttrOr("href", ""), "/dir/search.html?q=x&verified=true"; got != want {
+		t.Errorf("the link leads to %q, want %q", got, want)
+	}
+	doc = fill(t, "max_price_usd=cheap", "", "max_price_usd must be a number")
+	if got, want := textPart(doc.Find("#found")), "max_price_usd must be a number"; got != want {
+		t.Errorf("the page says %q, want %q", got, want)
+	}
+	if got := doc.Find("[name=max_price_usd]").AttrOr("value", ""); got != "cheap" {
+		t.Errorf("the field has %q, not what was typed", got)
+	}
+}
+
+// TestFillHostile checks that text of strangers, in a response and in the address, is shown as text, and that a service
+// whose payments may be lost shows no endpoint to pay.
+func TestFillHostile(t *testing.T) {
+	t.Parallel()
+	words := strings.ReplaceAll(hostile, `"`, `\"`) + `\u202e`
+	row := strings.NewReplacer("Acme", words, "Writes down", words, `"AI"`, `"`+words+`"`, "BSE", words, "/v1/audio",
+		words,
+		`"online"`, `"`+words+`"`, `"POST"`, `"`+words+`"`, `"description":null`,
+		`"description":"`+words+`"`).Replace(quietRow)
+	doc := fill(t, "q="+url.QueryEscape(hostile)+"&category="+url.QueryEscape(hostile+"\u202e")+"&sort=%22%3E",
+		response(row,
+			`{"total":1,"page":1,"per_page":20,"total_pages":1,"read_as":[{"words":"`+words+`","as":"corrected","to":"`+
+				words+
+				`"}],"facets":{"category":{"`+words+`":1}}}`), "")
+	for _, fault := range []string{"script", "svg[onload]", "[onclick]"} {
+		if doc.Find(fault).Length() > 0 {
+			t.Errorf("a stranger's <%s>", fault)
+		}
+	}
+	source, err := doc.Html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(strings.TrimSpace(textPart(doc.Find("main"))), "not known") && doc.Find("main").Length() != 1 {
+		t.Errorf("the page is broken: %s", source)
+	}
+	if got := doc.Find("[name=category]").AttrOr("value", ""); got != hostile+"\u202e" {
+		t.Errorf("the hidden field has %q", got)
+	}
+	danger := strings.NewReplacer(`"clean"`, `"danger"`, `"good","advice_reason":null`,
+		`"do_not_pay","advice_reason":"Payments may be lost"`).
+		Replace(quietRow)
+	doc = fill(t, "q=a", response(danger, `{"total":1,"page":1,"per_page":20,"total_pages":1}`), "")
+	if doc.Find(".offers").Length() > 0 || textPart(doc.Find(".advice-do_not_pay")) != "Do not pay: Payments may be lost" {
+		t.Errorf("a dangerous service: %s", textPart(doc.Find("tbody")))
+	}
+}
+
+// TestFillPages checks that other bytes are refused.
+func TestFillPages(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"", "<html>", beginMark + endMark, beginMark + `<div data-settings="{">` + endMark} {
+		if _, err := FillResults([]byte(page), url.Values{}, []byte(`{}`), ""); err == nil {
+			t.Errorf("%q was filled", page)
+		}
+	}
+	if _, err := FillResults(searchPage(t), url.Values{}, []byte(`<html>`), ""); err == nil {
+		t.Error("a response that is not JSON was accepted")
+	}
+}
+
+// intents are queries with words that stand for filters. The script reads them alike: see the test of pages in a
+// browser.
+var intents = []struct{ query, label, href string }{
+	{"q=speech+to+text+under+%240.01+on+Base%2C+reliable",
+		"“speech to text”, on Base, at most $0.01, uptime 99% or more",
+		"?q=speech+to+text&network=BSE&max_price_usd=0.01&min_uptime_30d=99"},
+	{"q=ocr+for+less+than+5+dollars+on+base+sepolia", "“ocr”, on Base Sepolia, at most $5",
+		"?q=ocr&network=BSE-SEP&max_price_usd=5"},
+	{"q=on+SOL&status=online&page=3", "on Solana", "?network=SOL&status=online"},
+	{"q=weather+below+0.5%2C+reliable+and", "“weather”, at most $0.5, uptime 99% or more",
+		"?q=weather&max_price_usd=0.5&min_uptime_30d=99"},
+	{"q=speech+for+5+languages", "", ""}, {"q=based+on+facts", "", ""}, {"q=unreliable", "", ""}, {"", "", ""},
+	{"q=x+under+%240.01&max_price_usd=1", "", ""}, {"q=max+headroom", "", ""},
+}
+
+// TestReadIntent checks which words of a query a link offers to replace by filters.
+func TestReadIntent(t *testing.T) {
+	t.Parallel()
+	for _, c := range intents {
+		values, err := url.ParseQuery(c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := intent{c.label, ""}
+		if c.href != "" {
+			want.Href = settings.Search + c.href
+		}
+		if diff := cmp.Diff(want, readIntent(&settings, values)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.query, diff)
+		}
+	}
+}
+
+// TestFacets checks that the largest values come first, that the rest is behind a link, and that the value that applies
+// is always there.
+func TestFacets(t *testing.T) {
+	t.Parallel()
+	counts := map[string]int{}
+	for i := range 30 {
+		counts[string(rune('A'+i))] = 30 - i
+	}
+	facets := NewFacets(&settings, url.Values{"category": {"^"}}, map[string]map[string]int{"category": counts})
+	f := NewFilters(settings.Search, url.Values{"category": {"^"}, "min_uptime_30d": {"97"}}, facets)
+	choices := f.Facets[0].Choices
+	if len(choices) != maxChoices || choices[0].Label != "A" || choices[0].Count != 30 ||
+		choices[maxChoices-1].Label != "^" || !choices[maxChoices-1].Current {
+		t.Errorf("choices: %+v", choices)
+	}
+	if diff := cmp.Diff([]string{"90", "95", "99", "99.9", "97"}, f.Fields[1].Options); diff != "" {
+		t.Errorf("uptimes (-want +got):\n%s", diff)
+	}
+	status := StatusFacet(settings.Search, &site.StatusSummary{Online: 2, Unknown: 1})
+	if len(status.Choices) != 2 || status.Choices[1].Href != "/dir/search.html?status=unknown" {
+		t.Errorf("statuses: %+v", status)
+	}
+}

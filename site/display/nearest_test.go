@@ -1,0 +1,27 @@
+package display_test
+
+import (
+	"testing"
+
+	"tollbook/site/display"
+)
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	names := []string{"verified", "network", "per_page", "page", "max_price_usd", "q"}
+	for name, want := range map[string]string{
+		"verifed": "verified", "Network": "network", "networks": "network", "pages": "page", "perpage": "per_page",
+		"page": "page", "max_price_in_usd": "max_price_usd",
+		"utm_source": "", "x": "", "": "", // one edit would replace all of x
+	} {
+		if got := display.Nearest(name, names); got != want {
+			t.Errorf("Name(%q) = %q, want %q", name, got, want)
+		}
+	}
+	if got, want := display.Hint("verifed", names), `; did you mean "verified"?`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := display.Hint("fbclid", names); got != "" {
+		t.Errorf("got %q, want nothing", got)
+	}
+}

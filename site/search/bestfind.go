@@ -1,0 +1,194 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/routes"
+)
+
+// BestSource reads a snapshot.
+type BestSource struct {
+	Now    time.Time // when it was built
+	Slugs  []string  // of all services, sorted
+	Column ColumnReader
+	Search func(text string) (*Result, error)
+	Row    func(place int32) (*site.ServiceRow, error)
+}
+
+// FindBest returns the response to a request: its recommendations and its meta.
+func FindBest(q routes.Query, from BestSource) ([]site.Recommendation, site.RankingMeta, error) {
+	w := wantedOf(q)
+	var result *Result
+	relevance := map[int32]int{}
+	places := make([]int32, 0, len(from.Slugs))
+	if text := q.Text("q"); text != "" {
+		var err error
+		if result, err = from.Search(text); err != nil {
+			return nil, site.RankingMeta{}, err
+		}
+		for _, hit := range result.Hits {
+			places = append(places, int32(hit.Place))
+			relevance[int32(hit.Place)] = result.Relevance(hit.Score)
+		}
+		w.FullRelevance = completeMatch
+	} else {
+		for place := range from.Slugs {
+			places = append(places, int32(place))
+		}
+	}
+	places, err := filter(q, places, from.Column)
+	if err != nil {
+		return nil, site.RankingMeta{}, err
+	}
+	facts, err := readFacts(places, &w, from)
+	if err != nil {
+		return nil, site.RankingMeta{}, err
+	}
+	placeOf := make(map[string]int32, len(places))
+	for i, place := range places {
+		facts[i].Relevance, placeOf[facts[i].Slug] = relevance[place], place
+	}
+	r := newRanking(w, facts, from.Now)
+	for slugs := r.Next(); len(slugs) > 0; slugs = r.Next() {
+		for _, slug := range slugs {
+			row, err := from.Row(placeOf[slug])
+			if err != nil {
+				return nil, site.RankingMeta{}, err
+			}
+			r.Add(row.Name, endpointsOf(row, result))
+		}
+	}
+	list, meta := r.Result()
+	if result != nil {
+		meta.ReadAs = result.Readings
+	}
+	return list, meta, nil
+}
+
+// wantedOf returns what a request asks for.
+func wantedOf(q routes.Query) wanted {
+	w := wanted{Network: q.Text("network"), Method: q.Text("method"), Prefer: q.Text("prefer"), Limit: q.Int("limit"),
+		RequireVerified: q.Text("require_verified") == "true"}
+	if d := site.Decimal(q.Text("max_price_usd")); d != "" {
+		w.MaxPriceUSD = &d
+	}
+	return w
+}
+
+// factColumns are the columns behind Facts, with how each of their values is read.
+var factColumns = []struct {
+	name string
+	read func(f *rankingFacts, value string) error
+}{
+	{"status", func(f *rankingFacts, v string) error { f.Status = v; return nil }},
+	{"risk_level", func(f *rankingFacts, v string) error { f.RiskLevel = v; return nil }},
+	{"verified", func(f *rankingFacts, v string) error { f.Verified = v == "true"; return nil }},
+	{"payment_ready", func(f *rankingFacts, v string) error { f.PaymentReady = v == "true"; return nil }},
+	{"grade", func(f *rankingFacts, v string) error { f.Grade = v; return nil }},
+	{"uptime_30d", func(f *rankingFacts, v string) error {
+		n, err := strconv.ParseFloat(v, 64)
+		f.Uptime30d = &n
+		return err
+	}},
+	{"checks_30d", func(f *rankingFacts, v string) (err error) {
+		f.Checks30d, err = strconv.ParseInt(v, 10, 64)
+		return err
+	}},
+	{"response_p95_ms", func(f *rankingFacts, v string) error {
+		n, err := strconv.Atoi(v)
+		f.ResponseP95MS = &n
+		return err
+	}},
+	{"volume_usd_30d", func(f *rankingFacts, v string) error { f.VolumeUSD30d = (*site.Decimal)(&v); return nil }},
+	{"unique_buyers_30d", func(f *rankingFacts, v string) error {
+		n, err := strconv.ParseInt(v, 10, 64)
+		f.Buyers30d = &n
+		return err
+	}},
+	{"last_success_at", func(f *rankingFacts, v string) error {
+		at, err := time.Parse(site.TimeLayout, v)
+		f.LastSuccessAt = &site.Time{Time: at}
+		return err
+	}},
+}
+
+// readFacts returns the facts of the services at the places.
+func readFacts(places []int32, w *wanted, from BestSource) ([]rankingFacts, error) {
+	facts := make([]rankingFacts, len(places))
+	for i, place := range places {
+		facts[i].Slug = from.Slugs[place]
+	}
+	for _, of := range factColumns {
+		column, err := from.Column(of.name)
+		if err != nil {
+			return nil, err
+		}
+		for i, place := range places {
+			v := column.Value(place)
+			if v == "" { // null
+				continue
+			}
+			if err := of.read(&facts[i], v); err != nil {
+				return nil, fmt.Errorf("read column %s of %s: %w", of.name, facts[i].Slug, err)
+			}
+		}
+	}
+	prices, err := from.Column("prices_usd")
+	if err != nil {
+		return nil, err
+	}
+	for i, place := range places {
+		if price, ok := prices.Lowest(place, w.Network); ok {
+			facts[i].Price = &price
+		}
+	}
+	return facts, nil
+}
+
+// endpointsOf returns the endpoints of a row, with the number of words of the request that each matches.
+func endpointsOf(row *site.ServiceRow, result *Result) []rankingEndpoint {
+	list := make([]rankingEndpoint, len(row.Endpoints))
+	for i := range row.Endpoints {
+		from, e := &row.Endpoints[i], &list[i]
+		e.Method, e.Path, e.URL, e.Description = from.Method, from.Path, row.BaseURL+from.Path, from.Description
+		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, pricesOf(from)
+		if result != nil {
+			e.Matches = result.Count(from.Path)
+			if from.Description != nil {
+				e.Matches = result.Count(from.Path, *from.Description)
+			}
+		}
+	}
+	return list
+}
+
+// pricesOf returns the lowest counted price by network.
+func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
+	prices := map[string]site.Decimal{}
+	for network, p := range e.PricesUSD {
+		prices[network] = site.Decimal(p)
+	}
+	if e.PricesUSD == nil && e.PriceUSD != nil {
+		for _, network := range e.Networks {
+			prices[network] = site.Decimal(*e.PriceUSD)
+		}
+	}
+	return prices
+}
+
+// Cheapest returns the lowest price of a service as a request without conditions gets it, nil if none is known, and its
+// network. It returns false if such a request never gets the service.
+func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, network string, ok bool) {
+	f := rankingFacts{Status: row.Status, RiskLevel: row.RiskLevel, PaymentReady: row.Assessment.PaymentReady,
+		LastSuccessAt: row.Assessment.LastSuccessAt}
+	var r ranking
+	if code, _ := exclude(&f, &r.wanted, now); code != "" {
+		return nil, "", false
+	}
+	var m match
+	code, _ := r.choose(&m, endpointsOf(row, nil))
+	return m.price, m.network, code == ""
+}
