@@ -15,7 +15,8 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	for _, s := range settings.Table {
 		used := false
 		for _, cmd := range commands(newRootCommand()) {
-			used = used || cmd.Name() != "config" && cmd.Flags().Lookup(s.Flag()) != nil
+			used = used || cmd.Name() != "config" && (cmd.Flags().Lookup(s.Flag()) != nil ||
+				cmd.InheritedFlags().Lookup(s.Flag()) != nil)
 		}
 		if !used {
 			t.Errorf("%s: no command has --%s", s.Key, s.Flag())

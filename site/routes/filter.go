@@ -6,7 +6,7 @@ import (
 	"tollbook/site"
 )
 
-// Words are what people read of a filter of services on the search page.
+// Words is a filter of services in the words that people read on the search page.
 type Words struct {
 	// Place orders the filters of the page and of its addresses. Filters without a place are last, in the order of the
 	// table.
@@ -29,17 +29,23 @@ type Words struct {
 // Field is a field of the search form: a checkbox for a boolean, a list for a filter with Options, or else an input.
 // The options of a choice are its values.
 type Field struct {
-	Label       string   `json:"label"`
-	Placeholder string   `json:"placeholder,omitempty"`
-	Options     []string `json:"options,omitempty"`
-	Suffix      string   `json:"suffix,omitempty"` // of each option
+	// Label of the field.
+	Label string `json:"label"`
+	// Placeholder of an input.
+	Placeholder string `json:"placeholder,omitempty"`
+	// Options of a list.
+	Options []string `json:"options,omitempty"`
+	// Suffix of each option.
+	Suffix string `json:"suffix,omitempty"`
 }
 
 // Phrase is an expression that Go and JavaScript read alike, ignoring case. The filter's value is Value, or else the
 // group that matched. %s in Expression stands for the name or the abbreviation of a network, which is the value.
 type Phrase struct {
+	// Expression that a query is matched with.
 	Expression string `json:"expression"`
-	Value      string `json:"value,omitempty"`
+	// Value of the filter; the matched group if absent.
+	Value string `json:"value,omitempty"`
 }
 
 // rowFilters returns the filters of a list of services. Each compares one column, so that a filter is declared once for

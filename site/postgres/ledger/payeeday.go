@@ -50,7 +50,8 @@ func eachPayeeDay(rows pgx.Rows, take func(payeeToken, payeeDay) error) error {
 		if large != nil {
 			var ok bool
 			if d.amount, ok = parseAmount(*large); !ok {
-				return fmt.Errorf("sum %.80q of a day is no integer", *large)
+				return fmt.Errorf("amount %.80q of a row of payee_days (payee_id %d, token_id %d) is no whole number", *large,
+					of.payee, of.tokenID)
 			}
 		}
 		return take(of, d)

@@ -23,7 +23,7 @@ func TestBest(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
-	data, err := os.ReadFile("../../best/testdata/vectors.json")
+	data, err := os.ReadFile("../../search/testdata/vectors.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,12 +21,9 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
-	"tollbook/site/leaktest"
 	"tollbook/site/serve"
 	"tollbook/site/serve/inbox"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 

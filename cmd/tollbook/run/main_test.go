@@ -1,0 +1,9 @@
+package run_test
+
+import (
+	"testing"
+
+	"tollbook/site/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }

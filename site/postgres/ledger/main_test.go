@@ -1,0 +1,9 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"tollbook/site/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
