@@ -16,12 +16,7 @@ func (e *Renderer) Robots() []byte {
 
 // Sitemap returns sitemap.xml and the files that it refers to.
 func (e *Renderer) Sitemap() ([]Asset, error) {
-	files, err := writeSitemap(SitemapFile, e.sitemapPages(), e.address)
-	assets := make([]Asset, len(files))
-	for i, f := range files {
-		assets[i] = Asset{f.Key, f.Bytes}
-	}
-	return assets, err
+	return writeSitemap(SitemapFile, e.sitemapPages(), e.address)
 }
 
 // sitemapPages returns the pages of routes without parameters, then those of lists, groups, facilitators and services.

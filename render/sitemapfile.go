@@ -27,20 +27,14 @@ type part struct {
 	LastMod string   `xml:"lastmod"`
 }
 
-// sitemapFile is a file by its key.
-type sitemapFile struct {
-	Key   string
-	Bytes []byte
-}
-
 // writeSitemap returns the sitemap of pages under a key. With more than maxURLs pages it is an index, followed by its
 // parts. address returns the URL of a key.
-func writeSitemap(key string, pages []sitemapPage, address func(key string) string) ([]sitemapFile, error) {
+func writeSitemap(key string, pages []sitemapPage, address func(key string) string) ([]Asset, error) {
 	if len(pages) <= maxURLs {
 		data, err := encodeSitemap("urlset", pages)
-		return []sitemapFile{{key, data}}, err
+		return []Asset{{key, data}}, err
 	}
-	var files []sitemapFile
+	var files []Asset
 	var parts []part
 	for n := 0; n*maxURLs < len(pages); n++ {
 		some := pages[n*maxURLs : min((n+1)*maxURLs, len(pages))]
@@ -53,11 +47,11 @@ func writeSitemap(key string, pages []sitemapPage, address func(key string) stri
 		for _, p := range some {
 			newest = max(newest, p.LastMod) // times in RFC 3339 sort as text
 		}
-		files = append(files, sitemapFile{partKey, data})
+		files = append(files, Asset{partKey, data})
 		parts = append(parts, part{Loc: address(partKey), LastMod: newest})
 	}
 	data, err := encodeSitemap("sitemapindex", parts)
-	return append([]sitemapFile{{key, data}}, files...), err
+	return append([]Asset{{key, data}}, files...), err
 }
 
 func encodeSitemap[T any](root string, entries []T) ([]byte, error) {

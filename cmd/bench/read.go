@@ -283,7 +283,6 @@ type load struct {
 
 func (l load) perSecond() float64 { return l.Requests / l.Micros * 1e6 }
 func (l load) cpuMicros() float64 { return l.CPU / l.Requests * 1e6 }
-func (l load) p50() float64       { return l.P50 / 1e3 }
 func (l load) p95() float64       { return l.P95 / 1e3 }
 func (l load) p99() float64       { return l.P99 / 1e3 }
 func (l load) max() float64       { return l.Max / 1e3 }

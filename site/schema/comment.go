@@ -187,7 +187,7 @@ func describe(f field) (string, field, error) {
 			fields = append(fields, d.field)
 		}
 		return "", f, fmt.Errorf("field %s (%s) has no description, and those of %s differ; write it above the field, or "+
-			"name one of them there: // As [%s].", f, f.name(), fields, fields[0])
+			"name one of them there, as in: // As [%s]", f, f.name(), fields, fields[0])
 	}
 }
 
