@@ -221,7 +221,7 @@ func (d *killedDirectory) holds(t *testing.T) {
 		var checks, changes, submissions int
 		err := conn.QueryRow(t.Context(),
 			`SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes), (SELECT count(*) FROM `+
-				`submissions WHERE id = ANY($1))`, d.submitted).Scan(&checks, &changes, &submissions)
+				`inbox WHERE id = ANY($1))`, d.submitted).Scan(&checks, &changes, &submissions)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -159,7 +159,8 @@ func (r *Reader) readServices(ctx context.Context) ([]ServiceFacts, error) {
 	})
 }
 
-// Damage is a stored value that no program can have meant: a time before 1970 or after 9999, or a number that is none.
+// Damage is a stored value that no program can have meant: a time before 1970 or after 9999, or a number that is none
+// or has more than 78 digits, which no amount has.
 type Damage struct {
 	Table string
 	Key   string // the row's primary key, as in "service_id 7, day 2026-11-20"
@@ -189,10 +190,10 @@ func (db *DB) FindDamage(ctx context.Context) (list []Damage) {
 			coalesce((SELECT array_agg(k.attname::text) FROM pg_index i JOIN pg_attribute k ON k.attrelid = c.oid
 				AND k.attnum = ANY(i.indkey) WHERE i.indrelid = c.oid AND i.indisprimary), '{}'),
 			string_agg(format(CASE WHEN a.atttypid = 'numeric'::regtype
-				THEN 'CASE WHEN x.%1$I::text IN (''NaN'', ''Infinity'', ''-Infinity'')'
+				THEN 'CASE WHEN (x.%1$I::text IN (''NaN'', ''Infinity'', ''-Infinity'') OR abs(x.%1$I) >= 1e78)'
 				ELSE 'CASE WHEN x.%1$I NOT BETWEEN ''1970-01-01'' AND ''9999-12-31''' END
 				|| coalesce(' AND x.%1$I IS DISTINCT FROM (' || replace(pg_get_expr(d.adbin, d.adrelid), '%', '%%') || ')', '')
-				|| ' THEN ''%1$s is '' || x.%1$I END', a.attname), ', ')
+				|| ' THEN ''%1$s is '' || left(x.%1$I::text, 80) END', a.attname), ', ')
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 			LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
 		WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE 'river%'
