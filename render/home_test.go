@@ -150,7 +150,8 @@ func TestDayHasLargestPriceChange(t *testing.T) {
 		Changes: site.Changes{Feed: []*site.ChangeRecord{r}}}
 	want := homeEvent{homeLine: homeLine{What: "GET /less", Network: money.Chip{Label: base}, Old: "$0.10", New: "$0.01",
 		OldTitle: "100,000 atomic units of USDC", NewTitle: "10,000 atomic units of USDC", Trend: "down"}, Note: "−90%"}
-	if diff := cmp.Diff(map[string]homeEvent{"a": want}, netPrices(s, now.Add(-window), words.Network)); diff != "" {
+	if diff := cmp.Diff(map[string]homeEvent{"a": want}, netPrices(s, now.Add(-window), words.Network),
+		cmp.AllowUnexported(homeEvent{})); diff != "" {
 		t.Errorf("prices (-want +got):\n%s", diff)
 	}
 }

@@ -59,6 +59,7 @@ func TestLogOutages(t *testing.T) {
 		}
 		logger.Warn("read a page", "err", errors.New("404 Not Found"))
 		logger.Info("built", "files", 3)
+		time.Sleep(outagePoll / 2) // between two polls, so that both see the same
 		isAway.Store(false)
 		time.Sleep(outagePoll)
 		synctest.Wait()
@@ -70,7 +71,7 @@ func TestLogOutages(t *testing.T) {
 				"err=\"fetch jobs: failed to connect to `user=a database=b`: refused\"",
 			`level=WARN msg="read a page" job=7 err="404 Not Found"`,
 			`level=INFO msg=built job=7 files=3`,
-			`level=INFO msg="the database answers again" seconds=10 errors=40`,
+			`level=INFO msg="the database answers again" seconds=10.5 errors=40`,
 			"level=WARN msg=late job=7 err=\"fetch jobs: failed to connect to `user=a database=b`: refused\"",
 		}
 		if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(log.b.String()), "\n")); diff != "" {
