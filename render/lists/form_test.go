@@ -11,8 +11,8 @@ import (
 	"tollbook/site"
 )
 
-// TestFill checks what each form of a page becomes, and that other forms of the page stay as they are.
-func TestFill(t *testing.T) {
+// TestFillForm checks what each form of a page becomes, and that other forms of the page stay as they are.
+func TestFillForm(t *testing.T) {
 	t.Parallel()
 	suggestion, err := lists.Suggestion("/dir", `Acme </textarea><script>alert(1)</script>: `)
 	if err != nil {

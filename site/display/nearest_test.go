@@ -6,7 +6,7 @@ import (
 	"tollbook/site/display"
 )
 
-func TestName(t *testing.T) {
+func TestNearest(t *testing.T) {
 	t.Parallel()
 	names := []string{"verified", "network", "per_page", "page", "max_price_usd", "q"}
 	for name, want := range map[string]string{

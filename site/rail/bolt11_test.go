@@ -102,7 +102,7 @@ func TestDamagedInvoices(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadInvoice(f *testing.F) {
 	f.Add(coffee)
 	f.Add(documented)
 	f.Add(railtest.Invoice{Prefix: "tb15u", Created: created, Expiry: time.Minute, WithPayee: true}.Text())

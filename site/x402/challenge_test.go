@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadChallenges(f *testing.F) {
 	f.Add(`Payment id="a", method="tempo", L402 macaroon=abc`)
 	f.Fuzz(func(t *testing.T, value string) {
 		for _, c := range ReadChallenges(value) {
