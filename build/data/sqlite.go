@@ -140,7 +140,6 @@ type SQLiteAppender struct {
 	conn  *sql.Conn
 	many  *sql.Stmt // inserts insertRows rows
 	args  []any
-	count int64
 }
 
 // insertRows is how many rows one statement inserts. A statement costs as much as some rows.
@@ -165,7 +164,6 @@ func (a *SQLiteAppender) Write(ctx context.Context, row Row) error {
 	for i, v := range row {
 		a.args = append(a.args, sqliteArgument(&a.table.Columns[i], v))
 	}
-	a.count++
 	if len(a.args) < insertRows*len(row) {
 		return nil
 	}
@@ -176,9 +174,6 @@ func (a *SQLiteAppender) Write(ctx context.Context, row Row) error {
 	}
 	return nil
 }
-
-// Rows returns the number of rows so far.
-func (a *SQLiteAppender) Rows() int64 { return a.count }
 
 // close writes the last rows.
 func (a *SQLiteAppender) close(ctx context.Context) (err error) {

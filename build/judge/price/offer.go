@@ -169,23 +169,6 @@ func Current(prices []checks.Price) []checks.Price {
 	return now
 }
 
-// Sets iterates over an endpoint's prices, oldest first. A set has the prices that the endpoint asked since one
-// moment.
-func Sets(prices []checks.Price) func(yield func([]checks.Price) bool) {
-	return func(yield func([]checks.Price) bool) {
-		for len(prices) > 0 {
-			n := 1
-			for n < len(prices) && prices[n].Since.Equal(prices[0].Since) {
-				n++
-			}
-			if !yield(prices[:n:n]) {
-				return
-			}
-			prices = prices[n:]
-		}
-	}
-}
-
 // minDecimal returns the smaller of a and b. A nil a is larger than any b.
 func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
 	if a == nil || b.Compare(*a) < 0 {

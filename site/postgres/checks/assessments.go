@@ -50,13 +50,6 @@ func ReadAssessments(ctx context.Context, q rows.Querier, services []int64, befo
 	return by, err
 }
 
-// ReadAssessmentDay reads the assessments of all services on a UTC day, by id of the service.
-func ReadAssessmentDay(ctx context.Context, q rows.Querier, day time.Time) (list []Assessment, err error) {
-	err = read(ctx, q, func(a Assessment) { list = append(list, a) },
-		`SELECT `+columns+` FROM assessments WHERE day = $1 ORDER BY service_id`, day)
-	return list, err
-}
-
 // ReadAssessmentDays reads the UTC days before a day that have assessments, oldest first.
 func ReadAssessmentDays(ctx context.Context, q rows.Querier, before time.Time) ([]time.Time, error) {
 	days, err := rows.Column[time.Time](ctx, q, `

@@ -3,7 +3,7 @@
 //
 //	lock        locked with flock, shared by all programs that use the server; contains the folder of its socket
 //	start.lock  locked with flock by the program that starts, joins or leaves the server
-//	data/       the cluster, or a symbolic link to its folder, which then has the locks and the socket beside it
+//	data/       the cluster, or a symbolic link to its folder; the locks and the socket then lie beside that folder
 //	data.new*   an unfinished initdb
 //	socket/     the unix socket, unless its path would be too long
 //	log/        the server's output, in two files of bounded size

@@ -24,7 +24,7 @@ type stray struct {
 }
 
 // clusterName returns the name of a cluster in the arguments of its processes: the device and inode of its folder.
-// Whoever may not see in which folder a process works, as root in many containers, knows the cluster by it.
+// Root in many containers can't see in which folder a process works, and knows the cluster by this name.
 func clusterName(data string) (string, error) {
 	st, err := os.Stat(data)
 	if err != nil {
