@@ -9,6 +9,7 @@ cat >"$1/nginx.conf" <<END
 $([ "$(id -u)" = 0 ] && echo "user root;") # the account that runs the bench may read the files
 worker_processes $(nproc);
 daemon off;
+pcre_jit on;
 pid nginx.pid;
 error_log stderr error;
 events { worker_connections 4096; }

@@ -237,7 +237,7 @@ func (d *nginxData) param(p *routes.Param, suffix string, say func(string) strin
 	if atLargest {
 		absent = say(largest(p))
 	}
-	lines := []string{"default " + quote(absent) + ";"}
+	lines := []string{"default " + quote(absent) + ";", quote("") + " " + quote(absent) + ";"}
 	capture := "${tollbook_v_" + variable(p.Name) + "}"
 	named := func(pattern string) string { return "(?<tollbook_v_" + variable(p.Name) + ">" + pattern + ")" }
 	switch {
