@@ -267,8 +267,8 @@ func (e *entries) add(r Row) {
 }
 
 func (e *entries) skip(reason, address string) {
+	e.page.Reasons.add(reason, 1)
 	if len(e.page.Skipped) == MaxSkipped {
-		e.page.Omitted++
 		return
 	}
 	e.page.Skipped = append(e.page.Skipped, Skip{e.page.Entries, reason, cleanText(address, 200)})
