@@ -18,7 +18,7 @@ type Download struct {
 }
 
 // Download finds a snapshot, a pack or a day of a table. It returns an error that wraps fs.ErrNotExist if there is
-// none. It does not read the file.
+// none. The ETag comes from the content: the first call for a file of a folder reads the file.
 func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
 	if !archive.IsDownload(name) {
 		return nil, fmt.Errorf("download %.80q: %w", name, fs.ErrNotExist)
@@ -28,10 +28,16 @@ func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", objects.Unreachable(err))
 	}
-	return &Download{obj, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	d := &Download{obj, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 		_, body, err := store.Get(ctx, name, objects.GetOptions{Offset: offset, Length: length, IfMatch: obj.ETag})
 		return body, err
-	}}, nil
+	}}
+	if _, isFolder := store.(*objects.StoreDir); isFolder { // a bucket's ETag is the same for all who read the bucket
+		if d.ETag, err = s.tags.of(ctx, store, obj); err != nil {
+			return nil, fmt.Errorf("download: %w", err)
+		}
+	}
+	return d, nil
 }
 
 // Download finds a member of the snapshot that is not stored compressed. It returns an error that wraps fs.ErrNotExist

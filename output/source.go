@@ -25,6 +25,7 @@ type Source struct {
 	logger       *slog.Logger
 	pollInterval time.Duration
 	packs        packCache
+	tags         contentTags
 
 	mu          sync.Mutex
 	current     *Snapshot   // nil until a snapshot was opened

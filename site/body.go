@@ -41,6 +41,8 @@ type CatalogueList struct {
 	Items []CatalogueItem `json:"items"`
 	// Position of this page in the catalogue.
 	Pagination CataloguePagination `json:"pagination"`
+	// Parameters of the request that were not applied, because the path does not have them; absent if there are none.
+	UnappliedFilters []string `json:"unappliedFilters,omitempty"`
 }
 
 // CatalogueSearchList: paid endpoints that a search found, in the format of a facilitator's catalogue.
@@ -54,6 +56,8 @@ type CatalogueSearchList struct {
 	Resources []CatalogueItem `json:"resources"`
 	// Position of this page in the results of the search.
 	Pagination CursorPagination `json:"pagination"`
+	// As [CatalogueList.UnappliedFilters].
+	UnappliedFilters []string `json:"unappliedFilters,omitempty"`
 }
 
 // FacilitatorPaginationMeta: position of a page in its list, and the timeframe that orders the list.

@@ -36,6 +36,9 @@ func printPulls(w io.Writer, list []pull.Report, asJSON bool) error {
 		return err
 	}
 	for _, r := range list {
+		if r.Skipped > 0 {
+			fmt.Fprintf(w, "Entries of %s that name no service: %s\n", r.Source, r.Reasons)
+		}
 		if r.Outcome == sources.Held {
 			fmt.Fprintf(w,
 				"The answer of %s is held back, because it lacks more than half of the list. Nothing is dropped. "+

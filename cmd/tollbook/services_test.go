@@ -126,3 +126,39 @@ func TestApply(t *testing.T) {
 		t.Errorf("after allow:\n%s", out)
 	}
 }
+
+// TestOneHostOneService checks that each door knows a host in whatever form it is written: a service is listed once, and
+// is found by each form.
+func TestOneHostOneService(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	add := func(url string) []string {
+		return []string{"services", "add", "--name", "Books", "--description", "d", "--category", "Data", "--endpoint", "/q",
+			"--url", url}
+	}
+	ran(t, env, add("https://bücher.test")...)
+	for _, form := range []string{"https://xn--bcher-kva.test/", "HTTPS://B%C3%BCcher.TEST.:443"} {
+		fails(t, env, "the service is listed already", add(form)...)
+		file := writeFile(t, "services.json", []byte(`[{"service_name": "Books", "description": "d", "category": "Data",
+			"source": "imported:operator", "url": "`+form+`", "endpoints": ["/q"]}]`))
+		if out := ran(t, env, "services", "apply", file); !strings.HasSuffix(out, "1 unchanged\nNo change\n") {
+			t.Errorf("apply of %s:\n%s", form, out)
+		}
+		if out := ran(t, env, "services", "edit", "books", "--url", form); !strings.HasSuffix(out, "No change\n") {
+			t.Errorf("edit to %s:\n%s", form, out)
+		}
+	}
+	if out := ran(t, env, "services", "list", "--json"); strings.Count(out, `"slug"`) != 1 ||
+		!strings.Contains(out, `"https://xn--bcher-kva.test"`) {
+		t.Errorf("listed:\n%s", out)
+	}
+	folder := t.TempDir()
+	ran(t, env, "build", "--data", folder)
+	for _, form := range []string{"https://bücher.test/q", "https://xn--bcher-kva.test/q", "https://B%C3%BCcher.test.:443/q"} {
+		// 2: nothing is known of the service yet
+		code, out, stderr := tollbook(t, env, "check", "--data", folder, form)
+		if code != 2 || !strings.Contains(out, "books") {
+			t.Errorf("check %s: exit %d\n%s%s", form, code, out, stderr)
+		}
+	}
+}

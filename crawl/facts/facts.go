@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl/source"
 	"tollbook/site"
 	"tollbook/site/invisible"
+	"tollbook/site/listing"
 )
 
 // Origins of an endpoint, the most trusted first. If two origins declare different methods for a URL, the first one
@@ -126,9 +127,12 @@ func pathBelow(base *url.URL, address string) (path string, ok bool) {
 	return path, true
 }
 
-// authority returns the host and port of a URL, without the default ports.
+// authority returns the host of a URL in the form of listing.NormalHost, and its port unless that is a default one.
 func authority(u *url.URL) string {
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	host, err := listing.NormalHost(u.Hostname())
+	if err != nil {
+		host = strings.ToLower(u.Hostname())
+	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tollbook/site/invisible"
+	"tollbook/site/listing"
 
-	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 )
 
@@ -146,62 +146,13 @@ func effectivePort(scheme, port string) string {
 	}
 }
 
-// nameProfile maps international names to DNS names. Real host names contain underscores and doubled hyphens, so isName
-// has the strict rules instead of this profile.
-var nameProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.Transitional(false), idna.CheckHyphens(false),
-	idna.StrictDomainName(false), idna.VerifyDNSLength(false))
-
-// canonicalHost returns a host in the form that is compared, resolved and sent: an address in the format of netip, or a
-// name in lower-case ASCII without a trailing dot.
+// canonicalHost returns a host in the form that is compared, resolved and sent.
 func canonicalHost(host string) (string, error) {
-	if strings.Contains(host, ":") {
-		a, err := netip.ParseAddr(host)
-		if err != nil || a.Zone() != "" {
-			return "", fmt.Errorf("%w: %q is not a host", ErrRefused, clip(host))
-		}
-		return a.String(), nil
-	}
-	name, err := nameProfile.ToASCII(host)
-	if err == nil && strings.Contains(name, "xn--") {
-		// Some names map to a name that maps to another one. They would be checked as one and resolved as another.
-		var again string
-		if again, err = nameProfile.ToASCII(name); err == nil && again != name {
-			err = errors.New("not stable")
-		}
-	}
+	name, err := listing.NormalHost(host)
 	if err != nil {
 		return "", fmt.Errorf("%w: %q is not a host name", ErrRefused, clip(host))
 	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	if a, err := netip.ParseAddr(name); err == nil && a.Is4() {
-		return a.String(), nil
-	}
-	if !isName(name) {
-		return "", fmt.Errorf("%w: %q is not a host name", ErrRefused, clip(host))
-	}
 	return name, nil
-}
-
-// isName reports whether name has the syntax of a host name. A name whose last label is a number does not: other
-// programs, perhaps a resolver, read 127.1, 0x7f.1 or 2130706433 as IPv4 addresses.
-func isName(name string) bool {
-	if name == "" || len(name) > 253 {
-		return false
-	}
-	labels := strings.Split(name, ".")
-	for _, label := range labels {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
-			return false
-		}
-		for i := 0; i < len(label); i++ {
-			c := label[i]
-			if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
-				return false
-			}
-		}
-	}
-	last := labels[len(labels)-1]
-	return strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(last, "0x")
 }
 
 // localNames are the suffixes of names that exist only in a local network.

@@ -129,7 +129,7 @@ func (j *job) read(ctx context.Context) (result source.Result, answer sources.An
 			result.End, result.Pages, len(result.Rows))
 	}
 	answer.EndedAt, answer.Pages, answer.SHA256 = j.o.Now(), result.Pages, sum.Sum(nil)
-	answer.Resources, answer.Skipped = len(result.Rows), len(result.Skipped)+result.Omitted
+	answer.Resources, answer.Skipped = len(result.Rows), result.Reasons.Total()
 	answer.Moved = result.Moved
 	if answer.Partial && j.state.Listed+answer.Resources > source.MaxRows {
 		return result, answer, fmt.Errorf("the source hides a part of its list, and the parts so far have %d resources",
@@ -140,6 +140,6 @@ func (j *job) read(ctx context.Context) (result source.Result, answer sources.An
 	}
 	j.report.Pages, j.report.Bytes, j.report.Rows, j.report.Skipped = answer.Pages, answer.Bytes, answer.Resources,
 		answer.Skipped
-	j.report.Partial = answer.Partial
+	j.report.Reasons, j.report.Partial = result.Reasons, answer.Partial
 	return result, answer, nil
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/crawl/facts"
+	"tollbook/crawl/source"
 	"tollbook/site/postgres/sources"
 )
 
@@ -84,14 +85,15 @@ func New(store *sources.Store, v Visitor, o Options) *Puller {
 
 // Report is the result of a pull.
 type Report struct {
-	Source  string `json:"source"`
-	Outcome string `json:"outcome"` // as in package sources
-	Error   string `json:"error,omitempty"`
-	Pages   int    `json:"pages"`
-	Bytes   int64  `json:"bytes"`
-	Rows    int    `json:"rows"`    // different resources in the answer
-	Skipped int    `json:"skipped"` // entries that name no resource that can be listed
-	Partial bool   `json:"partial"` // the source hides rows from readers who do not pay, so nothing is dropped
+	Source  string         `json:"source"`
+	Outcome string         `json:"outcome"` // as in package sources
+	Error   string         `json:"error,omitempty"`
+	Pages   int            `json:"pages"`
+	Bytes   int64          `json:"bytes"`
+	Rows    int            `json:"rows"`                      // different resources in the answer
+	Skipped int            `json:"skipped"`                   // entries that name no resource that can be listed
+	Reasons source.Reasons `json:"skipped_reasons,omitempty"` // skipped entries by reason
+	Partial bool           `json:"partial"`                   // the source hides rows from readers who do not pay, so nothing is dropped
 	sources.Counts
 	Services  int `json:"services_added"`
 	Endpoints int `json:"endpoints_added"` // of services that were listed before

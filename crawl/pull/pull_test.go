@@ -173,7 +173,10 @@ func (w *world) pull(t *testing.T, want pull.Report) {
 		t.Fatal(err)
 	}
 	w.now = w.now.Add(time.Minute)
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(pull.Report{}, "Bytes", "Pages")); diff != "" {
+	if n := got.Reasons.Total(); n != got.Skipped {
+		t.Errorf("report of %s: %d entries are skipped, with reasons for %d", want.Source, got.Skipped, n)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(pull.Report{}, "Bytes", "Pages", "Reasons")); diff != "" {
 		t.Errorf("report of %s (-want +got)\n%s", want.Source, diff)
 	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -35,4 +36,16 @@ func Aliases(host string) []string {
 		}
 	}
 	return names
+}
+
+// domainOf returns the registrable domain of a URL's host, or else the host.
+func domainOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(u.Hostname()); err == nil {
+		return domain
+	}
+	return u.Hostname()
 }

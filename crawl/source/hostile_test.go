@@ -131,9 +131,32 @@ func TestHostileAnswers(t *testing.T) {
 		{"many keys in YAML", "yaml-list", strings.Repeat("a: b\n", 400_000), 0, "", true},
 		{"an empty key in YAML", "yaml-list", "~: x\n? [a]\n: y\nurl: https://a.example.com/1", 1, "", false},
 		{"deep YAML", "yaml-list", strings.Repeat("[", 100_000), 0, "", true},
-		{"brackets in a line", "markdown-list", strings.Repeat("- "+strings.Repeat("[](", 5_000)+"\n", 900) +
+		{"brackets in a line", "markdown-list", strings.Repeat("- "+strings.Repeat("[](", 5_000)+"\n", 130) +
 			"- [a](https://a.example.com)\n", 1, "", false},
-		{"a million items", "markdown-list", strings.Repeat("- <http://a.b>\n", 1_000_000), MaxRows, TooLarge, false},
+		{"many items", "markdown-list", manyItems(), 30_000, "", false},
+		{"one host in many items", "markdown-list", strings.Repeat("- <http://a.b>\n", 60_000), 1, SameHost, false},
+		{"a million items", "markdown-list", strings.Repeat("- <http://a.b>\n", 1_000_000), 0, "", true},
+		{"brackets in a paragraph", "markdown-list", strings.Repeat(strings.Repeat("[](", 1_000)+"\n", 650) +
+			"\n- [a](https://a.example.com)\n", 1, "", false},
+		{"brackets in an item of many lines", "markdown-list", "- [a](https://a.example.com)\n" +
+			strings.Repeat(strings.Repeat("[a](<", 1_000)+"\n", 400), 1, "", false},
+		{"parentheses", "markdown-list", strings.Repeat("- "+strings.Repeat("[par](((((", 1_000)+"\n", 180) +
+			"- [a](https://a.example.com)\n", 1, "", false},
+		{"many quotations", "markdown-list", strings.Repeat(strings.Repeat("> ", 5_000)+"\n", 200) +
+			"- [a](https://a.example.com)\n", 1, TooLarge, false},
+		{"many lists in a line", "markdown-list", strings.Repeat(strings.Repeat("- 1. ", 2_000)+"\n", 200) +
+			"\n- [a](https://a.example.com)\n", 1, TooLarge, false},
+		{"many levels of lists", "markdown-list", levels(1_400) + "\n- [a](https://a.example.com)\n", 1, TooLarge, false},
+		{"many definitions of links", "markdown-list", strings.Repeat("[a]: https://b.example.com\n", 70_000) +
+			"\n- [a]\n", 1, "", false},
+		{"many definitions", "markdown-list", strings.Repeat("a\n: b\n\n", 60_000) + "\n- [a](https://a.example.com)\n", 1,
+			"", false},
+		{"many cells", "markdown-list", strings.Repeat("|a", 8_000) + "\n" + strings.Repeat("|-", 8_000) + "\n" +
+			strings.Repeat("|b\n", 100) + "\n- [a](https://a.example.com)\n", 1, "", false},
+		{"stars", "markdown-list", strings.Repeat("- "+strings.Repeat("**a* _b", 2_000)+"\n", 130) +
+			"- [a](https://a.example.com)\n", 1, "", false},
+		{"HTML without ends", "markdown-list", "<ul>" + strings.Repeat("<li><a href=https://a.example.com>", 50_000), 1,
+			SameHost, false},
 		{"a page without an end", "l402apps", "window.__APIS__=[" + strings.Repeat("[", 1<<20), 0, "", true},
 	} {
 		p, err := kindNamed(t, c.kind).Read([]byte(c.doc))
@@ -208,4 +231,22 @@ func TestHostileWalks(t *testing.T) {
 			t.Errorf("%s: %s after %d requests with %d rows: %v", c.name, got.End, count, len(got.Rows), err)
 		}
 	}
+}
+
+// manyItems returns a list of many hosts.
+func manyItems() string {
+	var b strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "- http://%05x.c\n", i)
+	}
+	return b.String()
+}
+
+// levels returns lists in lists.
+func levels(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat("  ", i) + "- a\n")
+	}
+	return b.String()
 }

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/net/idna"
 
 	"tollbook/site/invisible"
 	"tollbook/site/jsontext"
@@ -178,32 +175,20 @@ func webURL(s string) (address, reason string) {
 	if len(s) > MaxURL {
 		return "", BadURL
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.User != nil || strings.Trim(u.Hostname(), ".") == "" ||
-		u.Scheme != "http" && u.Scheme != "https" {
-		return "", BadURL
-	}
 	for _, r := range s {
 		if r <= ' ' || invisible.Is(r) || r == '\ufffd' {
 			return "", BadURL
 		}
 	}
 	s, _, _ = strings.Cut(s, "#")
-	host := u.Hostname()
-	name := strings.TrimRight(host, ".") // the DNS allows a dot at the end
-	if strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
-		if name, err = idna.Lookup.ToASCII(name); err != nil {
-			return "", BadURL
-		}
-	}
-	s = strings.Replace(s, host, name, 1)
-	scheme, rest, _ := strings.Cut(s, "://")
-	end := strings.IndexAny(rest+"/", "/?")
-	origin, err := listing.NormalURL(scheme + "://" + rest[:end])
+	address, err := listing.NormalOrigin(s)
 	if err != nil {
 		return "", BadURL
 	}
-	return strings.TrimSuffix(origin, "/") + rest[end:], ""
+	if _, err := url.Parse(address); err != nil {
+		return "", BadURL
+	}
+	return address, ""
 }
 
 // isRoot reports whether a URL names a host and no path.
@@ -282,8 +267,8 @@ func (e *entries) add(r Row) {
 }
 
 func (e *entries) skip(reason, address string) {
+	e.page.Reasons.add(reason, 1)
 	if len(e.page.Skipped) == MaxSkipped {
-		e.page.Omitted++
 		return
 	}
 	e.page.Skipped = append(e.page.Skipped, Skip{e.page.Entries, reason, cleanText(address, 200)})

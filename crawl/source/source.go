@@ -11,6 +11,10 @@
 package source
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tollbook/site/listing"
@@ -119,7 +123,7 @@ type Page struct {
 	Rows    []Row  // in the order of the answer, duplicates included
 	Entries int    // entries of the answer, skipped ones included
 	Skipped []Skip // entries that give no row, at most MaxSkipped
-	Omitted int    // skipped entries that Skipped does not describe
+	Reasons Reasons
 	Total   *int   // entries of the whole source; nil if the answer does not say
 	Next    string // cursor of the next answer; "" if this answer names none
 	Last    bool   // whether the answer says that it is the last one
@@ -127,10 +131,39 @@ type Page struct {
 	Cut     bool   // whether the answer has more entries or resources than MaxRows; the others are skipped
 }
 
+// Reasons counts entries that give no row by reason, those that no Skip describes too.
+type Reasons map[string]int
+
+// Total returns the number of all.
+func (r Reasons) Total() (n int) {
+	for _, count := range r {
+		n += count
+	}
+	return n
+}
+
+func (r *Reasons) add(reason string, n int) {
+	if *r == nil {
+		*r = Reasons{}
+	}
+	(*r)[reason] += n
+}
+
+// String returns the counts in words, the largest first, such as "2 relative-url, 1 page-about".
+func (r Reasons) String() string {
+	texts := []string{}
+	for _, reason := range slices.SortedFunc(maps.Keys(r), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r[b], r[a]), cmp.Compare(a, b))
+	}) {
+		texts = append(texts, fmt.Sprintf("%d %s", r[reason], reason))
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Skip describes an entry that gives no row.
 type Skip struct {
 	Entry  int    // place of the entry in the answer, from 0
-	Reason string // one of the Reasons
+	Reason string // NotObject or one of the others
 	URL    string // as written, cleaned and cut; "" for none
 }
 
@@ -141,5 +174,8 @@ const (
 	BadURL    = "bad-url"         // its URL is not http or https, is too long, has userinfo, or has no host
 	Refused   = "refused-address" // its URL must not be visited, such as a private address
 	NotPaid   = "not-paid"        // the source says that the resource is free or not offered any more
+	About     = "page-about"      // it links to a page about services: code, packages, posts
+	Relative  = "relative-url"    // its link is relative, or has no scheme of the web
+	SameHost  = "same-host"       // another entry of the list names the same host
 	TooLarge  = "too-large"       // the entry is larger or more deeply nested than any real one
 )

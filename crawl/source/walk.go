@@ -71,8 +71,8 @@ type Result struct {
 	Entries    int    // of all pages
 	Duplicates int    // entries with a resource that an earlier entry had
 	Skipped    []Skip // at most MaxSkipped; Entry counts from the beginning of the source
-	Omitted    int    // skipped entries that Skipped does not describe
-	Total      *int   // as the newest page says; nil for unknown
+	Reasons    Reasons
+	Total      *int // as the newest page says; nil for unknown
 	End        End
 
 	// Moved is true if entries moved while the source was read: a page repeated a row of another page, or the total
@@ -143,9 +143,11 @@ func (w *Walk) Result() Result {
 func (w *Walk) add(p Page) {
 	for _, s := range p.Skipped {
 		s.Entry += w.result.Entries
-		w.skip(s)
+		w.describe(s)
 	}
-	w.result.Omitted += p.Omitted
+	for reason, n := range p.Reasons {
+		w.result.Reasons.add(reason, n)
+	}
 	if old := w.result.Total; old != nil && p.Total != nil && *old != *p.Total {
 		w.result.Moved = true
 	}
@@ -156,7 +158,8 @@ func (w *Walk) add(p Page) {
 		row := &p.Rows[i]
 		if w.check != nil {
 			if u, err := url.Parse(row.URL); err != nil || w.check(u) != nil {
-				w.skip(Skip{Entry: w.result.Entries + row.Entry, Reason: Refused, URL: row.URL})
+				w.result.Reasons.add(Refused, 1)
+				w.describe(Skip{Entry: w.result.Entries + row.Entry, Reason: Refused, URL: row.URL})
 				continue
 			}
 		}
@@ -191,12 +194,11 @@ func urlScheme(r *Row) string {
 	return strings.ToLower(scheme)
 }
 
-func (w *Walk) skip(s Skip) {
-	if len(w.result.Skipped) == MaxSkipped {
-		w.result.Omitted++
-		return
+// describe adds a skipped entry, unless enough are described.
+func (w *Walk) describe(s Skip) {
+	if len(w.result.Skipped) < MaxSkipped {
+		w.result.Skipped = append(w.result.Skipped, s)
 	}
-	w.result.Skipped = append(w.result.Skipped, s)
 }
 
 // end returns why the walk ends after a page, or "" if it goes on.

@@ -34,24 +34,43 @@ func CheckText(s string, most int) error {
 	return nil
 }
 
-// ParseURL parses an absolute http or https URL without userinfo.
+// ParseURL parses an absolute http or https URL without userinfo. Its host is in the form of NormalHost, without the
+// scheme's own port.
 func ParseURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case s == "":
-		return nil, errors.New("is missing")
-	case err != nil || len(s) > MaxURL:
+	normal, err := NormalOrigin(s)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(normal)
+	if err != nil {
 		return nil, fmt.Errorf("must be a URL of at most %d bytes; got %.60q", MaxURL, s)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
-		return nil, fmt.Errorf("must start with https:// or http:// and a host; got %.60q", s)
-	case u.User != nil:
-		return nil, errors.New("must not contain a user name or password")
 	}
 	return u, nil
 }
 
-// BaseURL returns a URL in the form that endpoint paths are appended to: without default port and trailing slash. A
-// query or fragment is an error.
+// NormalOrigin returns an absolute http or https URL with its scheme, host and port in one form; the rest is unchanged.
+// Userinfo is an error.
+func NormalOrigin(s string) (string, error) {
+	a, ok := splitAddress(s)
+	switch {
+	case s == "":
+		return "", errors.New("is missing")
+	case len(s) > MaxURL || strings.ContainsFunc(s, unicode.IsControl):
+		return "", fmt.Errorf("must be a URL of at most %d bytes; got %.60q", MaxURL, s)
+	case !ok || a.host == "" || a.host[0] == ':':
+		return "", fmt.Errorf("must start with https:// or http:// and a host; got %.60q", s)
+	case a.hasUser:
+		return "", errors.New("must not contain a user name or password")
+	}
+	origin, err := a.origin()
+	if err != nil {
+		return "", fmt.Errorf("must be a URL, but %w; got %.60q", err, s)
+	}
+	return origin + a.rest, nil
+}
+
+// BaseURL returns a URL in the form that endpoint paths are appended to: with the host in one form, without default port
+// and trailing slash. A query or fragment is an error.
 func BaseURL(s string) (string, error) {
 	u, err := ParseURL(s)
 	if err != nil {
@@ -59,12 +78,6 @@ func BaseURL(s string) (string, error) {
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
 		return "", fmt.Errorf("must not contain a query or fragment; got %.60q", s)
-	}
-	u.Host = strings.ToLower(u.Host)
-	if u.Scheme == "https" {
-		u.Host = strings.TrimSuffix(u.Host, ":443")
-	} else {
-		u.Host = strings.TrimSuffix(u.Host, ":80")
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

@@ -17,7 +17,8 @@ var errURL = errors.New("not an http address")
 //
 //  1. The scheme is http or https, in lower case.
 //  2. User and password before an @ are dropped.
-//  3. The host is in lower case. A name with letters outside ASCII must be in the form of the DNS (xn--…).
+//  3. The host is in the form of NormalHost: in lower case, without a dot at the end, and other letters than those of
+//     ASCII in the form of the DNS (xn--…).
 //  4. The port has no leading zeros. It is dropped if it is the scheme's default (80, 443) or empty.
 //  5. Query and fragment are dropped, with ? and #.
 //  6. In the path, %XX of a letter, a digit, or one of - . _ ~ becomes that character. Any other %XX gets capital
@@ -26,50 +27,19 @@ var errURL = errors.New("not an http address")
 //  7. Then the segments . and .. are removed as in RFC 3986 §5.2.4. An empty path becomes /. Nothing else changes: a
 //     slash at the end and empty segments stay.
 func NormalURL(address string) (string, error) {
-	scheme, rest, ok := strings.Cut(address, "://")
-	scheme = lower(scheme)
-	if !ok || scheme != "http" && scheme != "https" {
+	a, ok := splitAddress(address)
+	if !ok {
 		return "", fmt.Errorf("%w: %.60q", errURL, address)
 	}
-	authority, path := rest, ""
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority, path = rest[:i], rest[i:]
-	}
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
-	}
-	authority = authority[strings.LastIndexByte(authority, '@')+1:]
-	host, port, err := hostPort(lower(authority))
+	origin, err := a.origin()
 	if err != nil {
 		return "", fmt.Errorf("%w: %w: %.60q", errURL, err, address)
 	}
-	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
-		host += ":" + port
+	path := a.rest
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
 	}
-	return scheme + "://" + host + removeDots(escapePath(path)), nil
-}
-
-// hostPort splits an authority into a port and a host, which is a name or an IPv6 address in brackets.
-func hostPort(authority string) (host, port string, err error) {
-	host, port = authority, ""
-	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
-		host, port = authority[:i], authority[i+1:]
-	}
-	name, allowed := host, "abcdefghijklmnopqrstuvwxyz0123456789-._"
-	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
-		name, allowed = host[1:len(host)-1], "0123456789abcdef:."
-	}
-	if name == "" || strings.Trim(name, allowed) != "" {
-		return "", "", errors.New("its host is no name")
-	}
-	if port == "" {
-		return host, "", nil
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return "", "", errors.New("its port is no number to 65535")
-	}
-	return host, strconv.FormatUint(n, 10), nil
+	return origin + removeDots(escapePath(path)), nil
 }
 
 const capitalHex = "0123456789ABCDEF"

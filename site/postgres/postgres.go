@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -59,8 +60,13 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{checks.New(pool), consent.New(pool), inbox.New(pool), ledger.New(pool), polls.New(pool),
-		sources.New(pool), checks.NewAssessments(pool), pool}, nil
+	db := &DB{checks.New(pool), consent.New(pool), inbox.New(pool), ledger.New(pool), polls.New(pool),
+		sources.New(pool), checks.NewAssessments(pool), pool}
+	if err := db.normalizeHosts(ctx, time.Now()); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return db, nil
 }
 
 // applicationName names the program's connections in pg_stat_activity.

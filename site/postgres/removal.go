@@ -57,7 +57,12 @@ func (r *RemovedService) String() string {
 func (r *RemovedService) Covers(base string) bool {
 	address := removalAddress(base) + "/"
 	return r.AllowedAt == nil && slices.ContainsFunc(r.Addresses, func(a string) bool {
-		return strings.HasPrefix(address, a+"/") || strings.HasPrefix(a+"/", address)
+		for _, a := range []string{a, removalAddress("https://" + a)} { // earlier versions stored another form
+			if strings.HasPrefix(address, a+"/") || strings.HasPrefix(a+"/", address) {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -77,7 +82,7 @@ func (l *Listed) FindRemoved(base string) *RemovedService {
 }
 
 // removalAddress returns a base URL in the form that removals are compared in: the host and path of its normal form,
-// without "www." and without a slash or dot at the end of either.
+// without "www." and without a slash at the end.
 func removalAddress(base string) string {
 	if normal, err := listing.NormalURL(base); err == nil {
 		base = normal
@@ -85,7 +90,6 @@ func removalAddress(base string) string {
 	_, rest, _ := strings.Cut(base, "://")
 	host, path, _ := strings.Cut(rest, "/")
 	host = strings.TrimPrefix(strings.ToLower(host), "www.")
-	host = strings.TrimSuffix(strings.Replace(host, ".:", ":", 1), ".")
 	return strings.TrimRight(host+"/"+path, "/")
 }
 

@@ -41,7 +41,7 @@ const maxQuery = 8 << 10
 
 // ParseRequest parses the path and the query string of a request line. It returns site.ErrNotFound for a path that
 // cannot be decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first
-// of repeated parameters wins, and unknown parameters are ignored; with strict=1 they are an *UnknownError.
+// of repeated parameters wins, and unknown parameters are ignored; with strict=1, or if a catalogue gets more than it can name, they are an *UnknownError.
 func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	q, err := parsePath(escapedPath)
 	if err != nil {
@@ -53,7 +53,8 @@ func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	}
 	if q.isJSON() {
 		q.Unknown = newUnknownParams(q.Route, unknown)
-		if len(unknown) > 0 && values[paramStrict] == "1" {
+		// A catalogue names what it does not apply; more than it can name is refused.
+		if len(unknown) > 0 && values[paramStrict] == "1" || q.Unknown.More && q.Route != nil && q.Route.IsCatalogue() {
 			return Query{}, &UnknownError{Params: q.Unknown}
 		}
 	}

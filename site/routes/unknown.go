@@ -56,6 +56,25 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 	return list
 }
 
+// Unapplied returns the names of the parameters that a response of a catalogue does not apply. Other routes name them in
+// HeaderUnknown alone.
+func (q Query) Unapplied() []string {
+	if q.Route == nil || !q.Route.IsCatalogue() {
+		return nil
+	}
+	var names []string
+	for _, p := range q.Unknown.Params {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// IsCatalogue reports whether the route answers as a facilitator's catalogue does, which must not ignore a filter in
+// silence (x402 specs/extensions/bazaar_discovery_conformance.md).
+func (r *Route) IsCatalogue() bool {
+	return r.Framing == site.Catalogue || r.Framing == site.CatalogueSearch
+}
+
 // escapeName returns the Name of an UnknownParam.
 func escapeName(name string) string {
 	const upperDigits = "0123456789ABCDEF"

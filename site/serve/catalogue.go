@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"tollbook/output"
@@ -23,6 +25,24 @@ func (h *handler) catalogue(snap *output.Snapshot, q routes.Query, index *routes
 		return cutResponse{}, err
 	}
 	return newPage(q.Route.Framing, rows, routes.WindowMeta(q, len(places)), len(places))
+}
+
+// withUnapplied returns a page of the catalogue that names the parameters that were not applied.
+func (b *body) withUnapplied(names []string) (*body, error) {
+	read := b.gunzip
+	if b.member != nil {
+		read = b.member.Read
+	}
+	data, err := read()
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	page := append([]byte{}, bytes.TrimSuffix(data, []byte("}\n"))...)
+	return newCutBody(append(append(append(page, `,"unappliedFilters":`...), list...), "}\n"...))
 }
 
 // cataloguePlaces returns the places of the rows that pass q's filters, in the list of q's type.

@@ -41,7 +41,7 @@ func TestCatalogueIsSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"),
 			total
-		query := fmt.Sprintf("limit=%d&offset=%d&facilitator=ignored", limit, offset)
+		query := fmt.Sprintf("limit=%d&offset=%d", limit, offset)
 		switch rapid.SampledFrom([]string{"", "http", "mcp"}).Draw(t, "type") {
 		case "http":
 			query += "&type=http"
@@ -62,5 +62,56 @@ func TestCatalogueIsSlice(t *testing.T) {
 		if got := get(h, target); got.Code/100 != 4 || got.Header().Get("Content-Type") != typeJSON {
 			t.Errorf("%s: %d %s", target, got.Code, got.Body)
 		}
+	}
+}
+
+// TestUnappliedFilters checks the rule of the bazaar extension (x402 specs/extensions/bazaar_discovery_conformance.md):
+// each answer of a catalogue names the parameters that it does not apply, or has only rows that satisfy them.
+func TestUnappliedFilters(t *testing.T) {
+	t.Parallel()
+	q := parse(t, "/discovery/resources", "")
+	const row = `{"resource":"https://api.acme.test/a"}`
+	list := func(end string) string {
+		return "{\"x402Version\":2,\"items\":[\n" + row + "\n],\"pagination\":{\"limit\":100,\"offset\":0,\"total\":1}" + end + "}\n"
+	}
+	h := handlerOf(t, publish(t, map[string][]byte{
+		q.WindowFile(0).Key(): []byte(list("")), q.Key(): []byte(list("")),
+		routes.IndexFile:                        rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): 1}, Slugs: []string{}}),
+		routes.CatalogueColumnKey("pay_to"):     []byte(`{"data":[["0xa"]]}`),
+		routes.CatalogueColumnKey("scheme"):     []byte(`{"data":[["exact"]]}`),
+		routes.CatalogueColumnKey("network"):    []byte(`{"data":[["eip155:8453"]]}`),
+		routes.CatalogueColumnKey("extensions"): []byte(`{"data":[["bazaar"]]}`),
+	}), t.Output())
+	none := "{\"x402Version\":2,\"items\":[\n],\"pagination\":{\"limit\":100,\"offset\":0,\"total\":0}}\n"
+	for query, want := range map[string]string{
+		"limit=100": list(""),
+		"type=mcp":  none,
+		"payTo=0x0000000000000000000000000000000000000001": none,
+		"scheme=batch-settlement":                          none,
+		"network=eip155:999999999":                         none,
+		"extensions=payment-identifier":                    none,
+		"network=!!!":                                      none,
+		"network=eip155:8453":                              list(""),
+		"asset=USDC":                                       list(`,"unappliedFilters":["asset"]`),
+		"asset=USDC&asset=x&network=eip155:8453&payto=0xb": list(`,"unappliedFilters":["asset","payto"]`),
+		"max%5B%22%5D=1":                                   list(`,"unappliedFilters":["max%5B%22%5D"]`),
+		"asset=":                                           list(""),
+	} {
+		got := get(h, "/discovery/resources?"+query)
+		if diff := cmp.Diff(want, got.Body.String()); got.Code != 200 || diff != "" {
+			t.Errorf("%s: %d (-want +got):\n%s", query, got.Code, diff)
+		}
+	}
+	plain, named := get(h, "/discovery/resources"), get(h, "/discovery/resources?asset=USDC")
+	if plain.Header().Get("ETag") == named.Header().Get("ETag") {
+		t.Error("two answers have one ETag")
+	}
+	for _, query := range []string{"a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1", "limit=x"} {
+		if got := get(h, "/discovery/resources?"+query); got.Code != 400 || !strings.Contains(got.Body.String(), `"error":`) {
+			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
+	}
+	if got := get(h, "/v1/status?asset=USDC"); strings.Contains(got.Body.String(), "unappliedFilters") {
+		t.Errorf("another route: %s", got.Body)
 	}
 }

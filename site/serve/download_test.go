@@ -2,7 +2,9 @@ package serve
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -244,5 +246,50 @@ func TestVerifyServed(t *testing.T) {
 	}
 	if v, report := verify(false); v.Wrong == 0 || !strings.Contains(report, "packs/"+packs[0]) {
 		t.Errorf("%+v\n%s", v, report)
+	}
+}
+
+// TestDownloadFromReplicas checks that copies of one publication have the same strong ETags, so that a download that
+// began at one replica goes on at another, and that other content has another ETag.
+func TestDownloadFromReplicas(t *testing.T) {
+	t.Parallel()
+	files := siteFiles(t)
+	noise := make([]byte, 300<<10) // larger than a file whose ETag was always its sum
+	for i := range noise {
+		noise[i] = byte(i * i >> 3)
+	}
+	files["assets/noise.bin"] = noise
+	first := publish(t, files)
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(first.Root())); err != nil {
+		t.Fatal(err)
+	}
+	name, zip := zipOf(t, first)
+	a := handlerOf(t, first, t.Output())
+	b := NewHandler(Options{Source: openSource(t, copied), Now: func() time.Time { return now },
+		Logger: slog.New(slog.DiscardHandler)})
+	tag := get(a, "/"+name).Header().Get("Etag")
+	if other := get(b, "/"+name).Header().Get("Etag"); tag != other || tag != fmt.Sprintf("\"%x\"", sha256.Sum256(zip)) {
+		t.Fatalf("ETags %s and %s, want the sum of the zip", tag, other)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/"+name, nil)
+	r.Header.Set("Range", "bytes=100-")
+	r.Header.Set("If-Range", tag)
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	if w.Code != http.StatusPartialContent || !bytes.Equal(w.Body.Bytes(), zip[100:]) {
+		t.Errorf("the other replica answers %d with %d bytes, want 206 with %d", w.Code, w.Body.Len(), len(zip)-100)
+	}
+	changed := append([]byte{}, zip...)
+	changed[len(changed)/2] ^= 1
+	path := filepath.Join(copied, name)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, changed, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if other := get(b, "/"+name).Header().Get("Etag"); other == tag {
+		t.Errorf("a changed zip has the ETag %s, too", other)
 	}
 }

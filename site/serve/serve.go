@@ -283,6 +283,11 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if err != nil {
 		return err
 	}
+	if names := q.Unapplied(); len(names) > 0 {
+		if b, err = b.withUnapplied(names); err != nil {
+			return err
+		}
+	}
 	if link != nil {
 		w.Header()["Link"] = link
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/listing"
 	"tollbook/site/postgres/rows"
 	"tollbook/site/postgres/sources"
 )
@@ -31,8 +32,11 @@ type Error struct{ OptOut OptOut }
 
 func (e *Error) Error() string { return e.OptOut.String() }
 
-// HostOf returns the host of a base URL in lower case, with its port unless that is the scheme's own.
+// HostOf returns the host of a base URL in the form of listing.NormalHost, with its port unless that is the scheme's own.
 func HostOf(base string) string {
+	if normal, err := listing.NormalURL(base); err == nil {
+		base = normal
+	}
 	_, host, _ := strings.Cut(base, "://")
 	host, _, _ = strings.Cut(host, "/")
 	return strings.ToLower(host)
@@ -94,6 +98,37 @@ func Count(ctx context.Context, tx pgx.Tx) (n int, err error) {
 		return 0, fmt.Errorf("count opt-outs: %w", err)
 	}
 	return n, nil
+}
+
+// NormalizeOptOuts brings hosts that an earlier version stored into the form of HostOf, and hides their services. Of two opt-outs of a host the one
+// that has this form stays.
+func (p *Permissions) NormalizeOptOuts(ctx context.Context) error {
+	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		list, err := readList(ctx, tx, ``)
+		if err != nil {
+			return err
+		}
+		for _, o := range list {
+			host := HostOf("https://" + o.Host)
+			if host == o.Host {
+				continue
+			}
+			_, err := tx.Exec(ctx, `
+				WITH renamed AS (
+					UPDATE opt_outs SET host = $2
+					WHERE host = $1 AND NOT EXISTS (SELECT FROM opt_outs WHERE host = $2)
+					RETURNING host
+				)
+				DELETE FROM opt_outs WHERE host = $1 AND NOT EXISTS (SELECT FROM renamed)`, o.Host, host)
+			if err == nil {
+				_, err = hide(ctx, tx, OptOut{Host: host, ReadAt: o.ReadAt})
+			}
+			if err != nil {
+				return fmt.Errorf("bring the host of an opt-out into one form: %w", err)
+			}
+		}
+		return nil
+	})
 }
 
 // TakeOptOuts leases up to limit opt-outs whose document is due to be read again, the longest overdue first. If the

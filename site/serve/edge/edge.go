@@ -81,6 +81,7 @@ type contract struct {
 	HeaderUnknown  string                `json:"headerUnknown"`
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
+	Catalogues     []string              `json:"catalogues"` // names of the routes of a facilitator's catalogue
 	Catalogue      []string              `json:"catalogueColumns"`
 	Services       string                `json:"catalogueServices"` // key of the column with the rows' services
 	ChangeTypes    []string              `json:"changeTypes"`
@@ -133,12 +134,18 @@ func Worker(o Cloudflare) ([]byte, error) {
 	for _, c := range site.CatalogueColumns {
 		catalogue = append(catalogue, c.Name)
 	}
+	var catalogues []string
+	for i := range routes.All {
+		if routes.All[i].IsCatalogue() {
+			catalogues = append(catalogues, routes.All[i].Name)
+		}
+	}
 	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, License: m.License,
 		LookupFile: routes.LookupFile,
 		MaxSlug:    site.MaxSlug, MaxFacilitator: routes.MaxFacilitatorID, WindowDays: site.WindowDays,
 		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName,
-		Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
+		Catalogues: catalogues, Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,
 	})
 	if err != nil {

@@ -410,6 +410,9 @@ func (w *world) odd() (list []call) {
 		"/v1/changes?service=nope&type=price_changed", "/discovery/resources?limit=30&offset=90",
 		"/discovery/resources?type=mcp", "/discovery/resources?type=mcp&limit=5&offset=8",
 		"/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
+		"/discovery/resources?asset=USDC", "/discovery/resources?type=mcp&asset=USDC&limit=3&max%5B%5D=1",
+		"/discovery/search?query=chat&maxPrice=1", "/discovery/resources?scheme=exact&nope=1",
+		"/discovery/resources?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1", "/discovery/resources?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1",
 	} {
 		list = append(list, call{"GET", target, ""})
 	}

@@ -25,7 +25,8 @@ function parseRequest(rawPath, rawQuery) {
   const [values, unknown] = parseValues(q.route, rawQuery);
   if ((q.file || q.route.ext).endsWith(".json")) {
     q.unknown = unknownParams(q.route, unknown);
-    if (unknown.length > 0 && values.get("strict") === "1") throw unknownError(q.unknown);
+    if ((unknown.length > 0 && values.get("strict") === "1") || (q.unknown.more && isCatalogue(q)))
+      throw unknownError(q.unknown);
   }
   q.snapshot = values.get("snapshot") ?? "";
   const [id] = (values.get("cursor") ?? "").split(".", 1);

@@ -38,8 +38,9 @@ async function get(r) {
 }
 
 async function respond(r, snap, q) {
-  const [key, body] = await find(r, snap, q);
+  let [key, body] = await find(r, snap, q);
   await linkNext(r, snap, q, body);
+  if (isCatalogue(q) && q.unknown.length > 0) body = await withUnapplied(body, q.unknown);
   return send(r, snap, q.snapshot !== "", key, body);
 }
 

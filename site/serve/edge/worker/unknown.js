@@ -58,6 +58,19 @@ function unknownText(unknown) {
   return parts.join(", ");
 }
 
+// isCatalogue returns whether a request is for a facilitator's catalogue, which must not ignore a filter in silence.
+const isCatalogue = (q) => CONTRACT.catalogues.includes(q.route?.name);
+
+// withUnapplied returns a page of a catalogue that names the parameters that were not applied.
+function withUnapplied(body, unknown) {
+  const head = body.plain.subarray(0, body.plain.length - 2);
+  const tail = encode(`,"unappliedFilters":${toJSON(unknown.map((p) => p.name))}}\n`);
+  const page = new Uint8Array(head.length + tail.length);
+  page.set(head);
+  page.set(tail, head.length);
+  return bodyOfBytes(page);
+}
+
 const unknownError = (unknown) =>
   new ReaderError({
     ...CONTRACT.errors.invalid,
