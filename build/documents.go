@@ -76,7 +76,11 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	if err != nil {
 		return err
 	}
-	files := []render.Asset{{Key: routes.LLMsFile, Bytes: renderer.LLMs()},
+	llms, err := renderer.LLMs()
+	if err != nil {
+		return err
+	}
+	files := []render.Asset{{Key: routes.LLMsFile, Bytes: llms},
 		{Key: render.RobotsFile, Bytes: renderer.Robots()}, apiMarkdown}
 	if text := renderer.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})

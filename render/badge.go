@@ -16,8 +16,12 @@ func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 	if err != nil {
 		return nil, err
 	}
+	markdown, err := e.ServiceMarkdown(l)
+	if err != nil {
+		return nil, err
+	}
 	feeds, err := e.ServiceFeeds(l)
-	return append([]Asset{e.ServiceMarkdown(l), {badgeKey(l.Detail.Slug, ".svg"), card.BadgeSVG(b)},
+	return append([]Asset{markdown, {badgeKey(l.Detail.Slug, ".svg"), card.BadgeSVG(b)},
 		{badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 

@@ -266,7 +266,7 @@ func TestAdviceComesFirst(t *testing.T) {
 			t.Errorf("%s: payment ready %v, want %v; the advice is at byte %d, the status at %d", c.name, got, c.ready,
 				advice, status)
 		}
-		text := string(e.ServiceMarkdown(e.DescribeService(&l)).Bytes)
+		text := serviceMarkdown(t, e, e.DescribeService(&l))
 		if strings.Index(text, "- May I pay it? ") > strings.Index(text, "- Price from: ") {
 			t.Errorf("%s: the Markdown page has the price before the advice", c.name)
 		}
@@ -274,6 +274,16 @@ func TestAdviceComesFirst(t *testing.T) {
 	l := acme()
 	l.Terms[0].Payable = false
 	expect(t, servicePage(newRenderer(t, world()), l), NotIn(".paid"))
+}
+
+// serviceMarkdown returns the Markdown page of a service.
+func serviceMarkdown(t *testing.T, e *render.Renderer, l *render.ServiceText) string {
+	t.Helper()
+	page, err := e.ServiceMarkdown(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page.Bytes)
 }
 
 // TestServiceMarkdown checks that the Markdown page has the facts of the page, and that no text of a stranger begins
@@ -295,7 +305,7 @@ func TestServiceMarkdown(t *testing.T) {
 			"- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {
-		text := string(e.ServiceMarkdown(e.DescribeService(&c.of)).Bytes)
+		text := serviceMarkdown(t, e, e.DescribeService(&c.of))
 		for _, want := range c.says {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q:\n%.3000s", c.of.Item.Slug, want, text)

@@ -29,14 +29,6 @@ func (e *Renderer) DataPage() ([]byte, error) {
 	})
 }
 
-// dataMarkdown returns the page about the tables as Markdown.
-func (e *Renderer) dataMarkdown() Asset {
-	key := bareKey(dataRoute, "")
-	b := e.startMarkdown("Data", key)
-	writeDataset(b, e.dataset(), e.address)
-	return Asset{markdownKey(key), b.Bytes()}
-}
-
 // maxAnswerRows limits the rows of an answer; the JSON has all of them.
 const maxAnswerRows = 12
 

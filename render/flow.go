@@ -37,11 +37,3 @@ func (e *Renderer) flowKey(n *site.FlowNode) string {
 	}
 	return ""
 }
-
-func (e *Renderer) flowMarkdown() Asset {
-	key := bareKey(flowRoute, "")
-	b := e.startMarkdown("Payment flow", key)
-	f := money.NewFlow(&e.snapshot.Flow, e.flowKey)
-	writeFlow(b, &f, e.address(bareKey("flow", "")))
-	return Asset{markdownKey(key), b.Bytes()}
-}

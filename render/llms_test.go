@@ -13,10 +13,20 @@ import (
 	"tollbook/site"
 )
 
+// llms returns llms.txt.
+func llms(t *testing.T, e *render.Renderer) string {
+	t.Helper()
+	text, err := e.LLMs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestLLMs(t *testing.T) {
 	t.Parallel()
 	e := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true}).NewRenderer(world())
-	text := string(e.LLMs())
+	text := llms(t, e)
 	for _, want := range []string{
 		"# Tollbook\n\n> A directory", "This is sample data", "Data as of 2026-11-20T23:45:01.000Z.",
 		"- [OpenAPI 3.1](https://tollbook.example/dir/v1/openapi.json)",
@@ -44,7 +54,7 @@ func TestLLMs(t *testing.T) {
 			}
 		}
 	}
-	if empty := string(newRenderer(t, &site.Snapshot{Now: site.NewTime(now)}).LLMs()); !strings.Contains(empty,
+	if empty := llms(t, newRenderer(t, &site.Snapshot{Now: site.NewTime(now)})); !strings.Contains(empty,
 		"No services are listed yet.") {
 		t.Errorf("llms.txt of an empty directory:\n%s", empty)
 	}
@@ -62,7 +72,7 @@ func newDirectory(n int) *site.Snapshot {
 
 func TestLLMsNamesAtMost500(t *testing.T) {
 	t.Parallel()
-	text := string(newRenderer(t, newDirectory(501)).LLMs())
+	text := llms(t, newRenderer(t, newDirectory(501)))
 	if n := strings.Count(text, "\n- [s-"); n != 500 || !strings.Contains(text, "The first 500 of 501") {
 		t.Errorf("llms.txt of 501 services names %d", n)
 	}

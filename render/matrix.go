@@ -27,11 +27,3 @@ func (e *Renderer) MatrixPage() ([]byte, error) {
 		}),
 	})
 }
-
-func (e *Renderer) matrixMarkdown() Asset {
-	key := bareKey(matrixRoute, "")
-	b := e.startMarkdown("Which facilitator settles what where", key)
-	writeMatrix(b, &e.snapshot.Matrix, money.SortKinds(e.snapshot.Matrix.Kinds),
-		e.address(bareKey("facilitator-matrix", "")))
-	return Asset{markdownKey(key), b.Bytes()}
-}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	texttemplate "text/template"
 
 	"tollbook/site"
 	"tollbook/site/display"
@@ -40,6 +41,7 @@ type Pages struct {
 	scripts       map[string]string             // keys of scripts by name: a kind of page, or siteScript
 	kinds         map[string]*template.Template // by kind of page
 	parts         *template.Template            // layout.html and parts.html
+	markdown      *texttemplate.Template        // files of templates/markdown
 	frames        map[string]*frame             // by kind of page; of the methodology by key
 	guides        []*guidePage
 	operatorPages []*guidePage // guides that the operator wrote
@@ -120,6 +122,9 @@ func NewPages(s Site) (*Pages, error) {
 		p.kinds[kind] = t
 	}
 	p.parts = layout
+	if err := p.readMarkdown(); err != nil {
+		return nil, err
+	}
 	if err := p.readGuides(); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package render
 
 import (
-	"fmt"
-
 	"tollbook/render/openapi"
 	"tollbook/site"
 	"tollbook/site/routes"
@@ -58,19 +56,4 @@ func (a *API) Types() ([]byte, error) {
 		Description: "Every type of the API's responses with its fields and what they mean.",
 		Up:          breadcrumb{"API", bareKey(referenceRoute, "")}, Body: a.TypesData(),
 	})
-}
-
-// Markdown returns reference.md: each route with its parameters. The OpenAPI document has the types.
-func (a *API) Markdown() (Asset, error) {
-	e := a.renderer
-	body, err := a.PageData()
-	if err != nil {
-		return Asset{}, err
-	}
-	key := bareKey(referenceRoute, "")
-	b := e.startMarkdown("API reference", key)
-	fmt.Fprintf(b, "\nAll routes of %s. For types and examples see %s\n", e.pages.site.BaseURL,
-		e.address(openAPIKey))
-	body.WriteMarkdown(b)
-	return Asset{markdownKey(key), b.Bytes()}, nil
 }

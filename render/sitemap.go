@@ -6,6 +6,12 @@ import (
 	"tollbook/site/routes"
 )
 
+// Keys of files for programs that have no route.
+const (
+	RobotsFile  = "robots.txt"
+	SitemapFile = "sitemap.xml"
+)
+
 // Robots returns robots.txt, which names the sitemap and allows all pages, but no searches: each links to many others.
 func (e *Renderer) Robots() []byte {
 	return []byte("# Everything but searches may be crawled. For a description and the JSON API see " +

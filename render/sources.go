@@ -33,18 +33,3 @@ func (e *Renderer) SourcePage(s *site.SourceDetail) ([]byte, error) {
 		Body:        lists.NewSourcePage(s, e.calendar),
 	})
 }
-
-// sourcesMarkdown returns the pages of public sources as Markdown.
-func (e *Renderer) sourcesMarkdown() []Asset {
-	key := bareKey(sourcesRoute, "")
-	b := e.startMarkdown("Sources", key)
-	writeSources(b, e.snapshot.Sources, e.address(bareKey("sources", "")))
-	files := []Asset{{markdownKey(key), b.Bytes()}}
-	for i := range e.snapshot.Sources {
-		name := e.snapshot.Sources[i].Source.Source
-		b := e.startMarkdown(name, sourceKey(name))
-		writeSource(b, &e.snapshot.Sources[i], e.address(bareKey("source", name)), e.serviceMarkdownAddress)
-		files = append(files, Asset{markdownKey(sourceKey(name)), b.Bytes()})
-	}
-	return files
-}

@@ -11,8 +11,9 @@ import "embed"
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
 //     and call.js are one script of all pages, submit.js, compare.js, search.js, chart.js and request.js those of some
 //     pages;
+//   - markdown/ has text/templates of the pages that exist as Markdown too, and of llms.txt;
 //   - pages/ has the guides in Markdown;
 //   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //
-//go:embed *.html *.js *.css favicon.svg pages/*.md fonts/*
+//go:embed *.html *.js *.css favicon.svg pages/*.md markdown/*.md fonts/*
 var FS embed.FS

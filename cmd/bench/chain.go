@@ -1,232 +1,198 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"log"
+	"math/big"
 	"net"
+	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // chainStage measures Tollbook's reader of EVM chains beside ponder 1.0.0. Both read alternately from one node into
 // one Postgres.
 //
 // The node is crawl/chain/chaintest in a process of its own. Its blocks have eight to twelve transactions of two logs
-// each: an authorisation and its transfer. Listed settlers send most of them.
+// each: an authorisation and its transfer. Listed settlers send nine of ten.
 //
 // Both sides store every settlement as a row, with sums by facilitator and day. Tollbook also stores sums by hour,
-// payee and payer. Each run begins with an empty database. Its time goes from the start of the process until every row
-// is committed. Rows and sums must be equal.
-var chainStage = stage{"chain", "measure indexing an EVM chain, beside ponder",
-	func(flags *flag.FlagSet) func(context.Context, *report) error {
-		var b chaining
-		flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
-		flags.IntVar(&b.runs, "runs", 5, "runs of each side")
-		flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
-		return b.measure
+// payee and payer. Each run begins with an empty database and ends when every row is committed. The number of rows and
+// the sum of their amounts must be those of the chain.
+var chainStage = stage{name: "chain", short: "measure indexing an EVM chain, beside ponder", runs: 5,
+	flags: func(flags *flag.FlagSet) func(*bench) {
+		blocks := flags.Int64("blocks", 5000, "blocks of the chain, with some 20 logs each")
+		return func(b *bench) { b.measureChain(*blocks) }
 	}}
 
-// chaining is the state that both sides share.
-type chaining struct {
-	blocks  int64
-	runs    int
-	profile string
+const (
+	chainNetwork = "eip155:8453"
+	usdc         = "833589fcd6edb6e08f4c7c32d4f71b54bda02913"
+)
 
-	node    *exec.Cmd
-	rpc     string // URL of the node
-	server  *database
-	project string // ponder's folder
-	sum     string // of all amounts; "" before the first run
-
-	cpu series // seconds of our runs, and of the node and Postgres during them
-}
-
-func (b *chaining) measure(ctx context.Context, r *report) error {
-	dir, err := temporary()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b.project, b.cpu = filepath.Join(dir, "ponder"), series{}
-	if _, _, err := run(peer(ctx, nil, "ponder.sh", "install", b.project)); err != nil {
-		return err
-	}
-	if b.server, err = startPostgres(ctx, filepath.Join(dir, "postgres"), false); err != nil {
-		return err
-	}
-	defer b.server.end()
-	if err := b.startNode(ctx); err != nil {
-		return fmt.Errorf("start the node: %w", err)
-	}
-	defer func() { _ = b.node.Process.Kill(); _ = b.node.Wait() }()
-	events, settlements := expectedEvents(b.blocks)
-	log.Printf("%d blocks, %d events, %d settlements", b.blocks, events, settlements)
-	results, err := alternate(ctx, b.runs, b.ours, b.peer)
-	if err != nil {
-		return err
-	}
-	r.compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", results[0], results[1],
-		atLeast(20))
-	r.add("processor time of ours, without Postgres", "s", limit{}, b.cpu["ours"]...)
-	r.add("processor time of the node meanwhile", "s", limit{}, b.cpu["node"]...)
-	r.add("processor time of Postgres meanwhile", "s", limit{}, b.cpu["Postgres"]...)
-	return nil
-}
-
-// startNode starts the node in a process of its own.
-func (b *chaining) startNode(ctx context.Context) (err error) {
-	if b.node, err = role(ctx, nil, "chain node", b.blocks); err != nil {
-		return err
-	}
-	if _, err := b.node.StdinPipe(); err != nil { // the node stops when its stdin closes
-		return err
-	}
-	out, err := b.node.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := b.node.Start(); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	b.rpc = strings.TrimSpace(line)
-	return err
-}
-
-// ours runs a process that indexes the chain.
-func (b *chaining) ours(ctx context.Context) (float64, error) {
-	const check = `SELECT count(*), sum(amount)::text FROM settlements`
-	return b.side(ctx, "ours", check, func(dsn string) error {
-		cmd, err := role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "indexer", b.profile)
-		if err != nil {
-			return err
+func (b *bench) measureChain(blocks int64) {
+	project := b.path("ponder")
+	b.run(b.peer(nil, "ponder.sh", "install", project))
+	d := b.postgres(b.path("postgres"), false)
+	var rpc string
+	node := b.serveRole("chain node", blocks, &rpc)
+	events := 0
+	var settlements, sum int64
+	for n := range blocks {
+		for _, t := range transfersOf(n) {
+			events += 2
+			if t.listed {
+				settlements++
+				sum += t.amount
+			}
 		}
-		node, err := cpuOf(b.node.Process.Pid)
-		if err != nil {
-			return err
-		}
-		server := b.server.cpu()
-		if _, _, err := run(cmd); err != nil {
-			return err
-		}
-		after, err := cpuOf(b.node.Process.Pid)
-		seconds, _ := used(cmd)
-		b.cpu.add("ours", seconds)
-		b.cpu.add("node", after-node)
-		b.cpu.add("Postgres", b.server.cpu()-server)
-		return err
-	})
+	}
+	b.same("the chain", fmt.Sprintf("%d settlements of %d", settlements, sum))
+	into := func(name, table string, index func(dsn string)) side {
+		return side{name, func() (float64, string) {
+			d.create("side", "")
+			before := cpuOf(node)
+			began := time.Now()
+			index(d.DSNFor("side"))
+			took := time.Since(began).Seconds()
+			log.Printf("    %.2f s, CPU %.2f s of the node", took, cpuOf(node)-before)
+			return float64(events) / took,
+				d.text("side", `SELECT format('%s settlements of %s', count(*), sum(amount)) FROM `+table)
+		}}
+	}
+	b.alternate(
+		into("ours", "settlements", func(dsn string) { b.indexOnce(dsn, rpc) }),
+		into("ponder 1.0.0", "bench.settlement", func(dsn string) { b.ponder(dsn, rpc, project, blocks) }))
+	b.compare("settlements of a chain, stored and summed", "events/s", "ours", "ponder 1.0.0", atLeast(20))
 }
 
 // indexOnce reads the chain once into an empty database.
-func indexOnce(ctx context.Context, profileFile string) error {
-	stop, err := profile(profileFile)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	db, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"))
-	if err != nil {
-		return err
-	}
+func (b *bench) indexOnce(dsn, rpc string) {
+	defer startProfile(b.profile)()
+	db := must(postgres.Open(b.ctx, dsn))
 	defer db.Close()
-	if _, err := db.ImportFacilitators(ctx, listedSettlers()); err != nil {
-		return err
-	}
-	x, err := crawl.NewIndexer(db, []chain.Network{{ID: chainNetwork, RPC: []string{os.Getenv("RPC")},
-		Confirmations: confirmations}}, chain.Options{})
-	if err != nil {
-		return err
-	}
-	reports, err := x.Once(ctx)
-	if err == nil {
-		fmt.Fprintf(os.Stderr, "    %+v\n", reports[0])
-	}
-	return err
+	must(db.ImportFacilitators(b.ctx, listedSettlers()))
+	x := must(crawl.NewIndexer(db, []chain.Network{{ID: chainNetwork, RPC: []string{rpc}, Confirmations: 1}},
+		chain.Options{}))
+	log.Printf("    %+v", must(x.Once(b.ctx))[0])
 }
 
-// side times a job with a database of its own, and compares its rows with those of previous runs.
-func (b *chaining) side(ctx context.Context, name, check string, job func(dsn string) error) (float64, error) {
-	events, want := expectedEvents(b.blocks)
-	if err := b.server.create(ctx, name, ""); err != nil {
-		return 0, err
-	}
-	began := time.Now()
-	if err := job(b.server.DSNFor(name)); err != nil {
-		return 0, err
-	}
-	took := time.Since(began).Seconds()
-	var count int64
-	var sum string
-	if err := b.server.on(ctx, name, func(conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, check).Scan(&count, &sum)
-	}); err != nil {
-		return 0, err
-	}
-	if count != want || b.sum != "" && sum != b.sum {
-		return 0, fmt.Errorf("%s: %d settlements of %s, want %d of %s", name, count, sum, want, b.sum)
-	}
-	b.sum = sum
-	return float64(events) / took, nil
-}
-
-// peer runs ponder, with a handler that stores each settlement and adds to its day, until it reports that all past
+// ponder runs ponder, with a handler that stores each settlement and adds to its day, until it reports that all past
 // blocks are indexed.
-func (b *chaining) peer(ctx context.Context) (float64, error) {
-	const check = `SELECT count(*), sum(amount)::text FROM bench.settlement`
-	return b.side(ctx, "ponder", check, func(dsn string) error {
-		address, err := freeAddress()
-		if err != nil {
-			return err
+func (b *bench) ponder(dsn, rpc, project string, blocks int64) {
+	address := freeAddress()
+	_, port, err := net.SplitHostPort(address)
+	check(err)
+	var names []string
+	for _, f := range listedSettlers() {
+		for _, s := range f.Settlers {
+			names = append(names, s.Address+"="+f.ID)
 		}
-		_, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return err
+	}
+	cmd := b.peer([]string{"DATABASE_URL=" + dsn, "RPC=" + rpc, "SETTLERS=" + strings.Join(names, ","),
+		"END=" + fmt.Sprint(blocks)}, "ponder.sh", project, port)
+	said := must(os.Create(b.path("ponder.log")))
+	defer said.Close()
+	cmd.Stdout, cmd.Stderr = said, said
+	s := b.start(cmd, address, "/ready")
+	defer s.end()
+	for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if attempt(func() { b.read("http://" + address + "/ready") }) == nil {
+			return
 		}
-		var names []string
-		for _, f := range listedSettlers() {
-			for _, s := range f.Settlers {
-				names = append(names, s.Address+"="+f.ID)
-			}
+		if b.ctx.Err() != nil || time.Now().After(deadline) {
+			text := must(os.ReadFile(said.Name()))
+			failf("ponder did not index the chain\n%s", text[max(0, len(text)-3000):])
 		}
-		cmd := peer(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc, "SETTLERS=" + strings.Join(names, ","),
-			"END=" + fmt.Sprint(b.blocks)}, "ponder.sh", b.project, port)
-		said, err := os.Create(filepath.Join(b.project, "log"))
-		if err != nil {
-			return err
-		}
-		defer said.Close()
-		cmd.Stdout, cmd.Stderr = said, said
-		s, _, err := startServer(ctx, cmd, address, "/ready")
-		if err != nil {
-			return fmt.Errorf("%w\n%s", err, tail(said.Name()))
-		}
-		defer s.end()
-		for deadline := time.Now().Add(10 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if _, _, err := readBody(ctx, "http://"+address+"/ready"); err == nil {
-				return nil
-			}
-			if ctx.Err() != nil || time.Now().After(deadline) {
-				return fmt.Errorf("ponder did not index the chain\n%s", tail(said.Name()))
-			}
-		}
-	})
+	}
 }
 
-// tail returns the end of a log.
-func tail(name string) []byte {
-	data, _ := os.ReadFile(name) // no log says enough
-	return data[max(0, len(data)-3000):]
+func parseHex[T chaintest.Address | chaintest.Hash](digits string) (out T) {
+	for i, c := range must(hex.DecodeString(digits)) {
+		out[i] = c
+	}
+	return out
+}
+
+// person returns the nth account of a kind.
+func person(kind byte, n int64) (a chaintest.Address) {
+	a[0] = kind
+	binary.BigEndian.PutUint64(a[12:], uint64(n)+1)
+	return a
+}
+
+func word(a chaintest.Address) (h chaintest.Hash) {
+	copy(h[12:], a[:])
+	return h
+}
+
+// chainTransfer is a transaction of the chain.
+type chainTransfer struct {
+	number, sender, amount int64
+	listed                 bool // the sender is a settler of a listed facilitator
+}
+
+// transfersOf returns the transactions of a block. Their number varies, because ranges of a real chain do not contain
+// round numbers of logs.
+func transfersOf(block int64) (list []chainTransfer) {
+	for i := range 8 + int64(uint32(block)*2654435761>>16)%5 {
+		n := block*16 + i
+		list = append(list, chainTransfer{n, i % 10, 1000 + n%9000, i%10 < 9})
+	}
+	return list
+}
+
+// serveChain creates the chain, encodes it once, and answers requests.
+func serveChain(_ context.Context, blocks int64) {
+	c := chaintest.New(8453, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	c.Keep = true // both sides read from it, and neither should wait for the encoding
+	token := parseHex[chaintest.Address](usdc)
+	used := parseHex[chaintest.Hash]("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5")
+	moved := parseHex[chaintest.Hash]("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+	for block := range blocks {
+		var txs []chaintest.Tx
+		for _, t := range transfersOf(block) {
+			buyer, seller := word(person('b', t.number*7919%2000)), word(person('r', t.number*104729%300))
+			var nonce chaintest.Hash
+			binary.BigEndian.PutUint64(nonce[:], uint64(t.number))
+			txs = append(txs, chaintest.Tx{From: person('s', t.sender), To: token, Nonce: uint64(t.number),
+				Input: make([]byte, 292), Logs: []chaintest.Log{
+					{Contract: token, Topics: []chaintest.Hash{used, buyer, nonce}},
+					{Contract: token, Topics: []chaintest.Hash{moved, buyer, seller},
+						Data: big.NewInt(t.amount).FillBytes(make([]byte, 32))},
+				}})
+		}
+		c.Add(c.Head().Time.Add(2*time.Second), txs...)
+	}
+	for range 64 { // ponder considers a chain indexed when it has reached some blocks below the newest
+		c.Add(c.Head().Time.Add(2 * time.Second))
+	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	serveUntilEnd("http://"+l.Addr().String(), func() error { return http.Serve(l, c) })
+}
+
+// listedSettlers returns three facilitators with the settlers 0 to 8.
+func listedSettlers() (list []ledger.Facilitator) {
+	for f := range 3 {
+		one := ledger.Facilitator{ID: fmt.Sprintf("facilitator-%d", f), Name: "F", WebsiteURL: "https://f.test",
+			UpstreamStatus: "merged"}
+		for s := f; s < 9; s += 3 {
+			a := person('s', int64(s))
+			one.Settlers = append(one.Settlers, ledger.Settler{Network: chainNetwork,
+				Address: "0x" + hex.EncodeToString(a[:]), Tokens: []string{"0x" + usdc}})
+		}
+		list = append(list, one)
+	}
+	return list
 }

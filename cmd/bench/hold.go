@@ -2,9 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -14,12 +12,12 @@ import (
 	"text/tabwriter"
 )
 
+// hold is a name and a command line of a stage.
+type hold struct{ name, args string }
+
 // holds are the commands that measure everything that Tollbook promises to hold, with the sizes that the limits mean.
 // Commands that take hours or much memory have a name of their own, so that they can be left out.
-var holds = []struct {
-	name string
-	args string
-}{
+var holds = []hold{
 	{"relevance", "relevance"},
 	{"clone", "clone"},
 	{"tests", "clone -tests"},
@@ -37,37 +35,30 @@ var holds = []struct {
 }
 
 // holdStage runs the other stages, each in a process of its own, and prints a table of everything that has a limit.
-var holdStage = stage{"hold", "run every stage that has a limit, and say what holds",
-	func(flags *flag.FlagSet) func(context.Context, *report) error {
-		var names []string
-		for _, h := range holds {
-			names = append(names, h.name)
+var holdStage = stage{name: "hold", short: "run every stage that has a limit, and say what holds",
+	flags: func(flags *flag.FlagSet) func(*bench) {
+		names := func(what string) *[]string {
+			var list []string
+			flags.Func(what, "`names` separated by commas", func(text string) error {
+				list = strings.Split(text, ",")
+				for _, name := range list {
+					if !slices.ContainsFunc(holds, func(h hold) bool { return h.name == name }) {
+						return fmt.Errorf("nothing to hold is named %q", name)
+					}
+				}
+				return nil
+			})
+			return &list
 		}
-		only := flags.String("only", "", "`names` of what to run, separated by commas: "+strings.Join(names, ", "))
-		without := flags.String("without", "", "`names` of what to leave out")
+		only, without := names("only"), names("without")
 		other := map[string]*string{
 			"runs":     flags.String("runs", "", "`number` of runs, where a command has one, in place of its own"),
 			"services": flags.String("services", "", "`number` of services, likewise; the limits mean the command's own"),
 		}
-		return func(ctx context.Context, _ *report) error {
-			return holdAll(ctx, split(*only), split(*without), other)
-		}
+		return func(b *bench) { b.hold(*only, *without, other) }
 	}}
 
-func split(list string) []string {
-	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
-}
-
-func holdAll(ctx context.Context, only, without []string, other map[string]*string) error {
-	for _, name := range slices.Concat(only, without) {
-		if !slices.ContainsFunc(holds, func(h struct{ name, args string }) bool { return h.name == name }) {
-			return fmt.Errorf("%w: nothing to hold is named %q", errUsage, name)
-		}
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
+func (b *bench) hold(only, without []string, other map[string]*string) {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	misses := 0
@@ -82,28 +73,25 @@ func holdAll(ctx context.Context, only, without []string, other map[string]*stri
 			}
 		}
 		log.Printf("\n== go run ./cmd/bench %s", strings.Join(args, " "))
-		cmd := program(ctx, nil, self, args...)
-		cmd.Stderr = os.Stderr
-		out, _, err := run(cmd)
+		err := attempt(func() {
+			cmd := b.program(nil, must(os.Executable()), args...)
+			cmd.Stderr = os.Stderr
+			out, _ := b.run(cmd)
+			var r report
+			check(json.Unmarshal(out, &r))
+			misses += r.writeHolds(w, h.name)
+		})
 		if err != nil {
 			misses++
 			fmt.Fprintf(w, "failed\t%s\t%s\t\t\n", h.name, strings.ReplaceAll(err.Error(), "\n", " "))
-			continue
 		}
-		var r report
-		if err := json.Unmarshal(out, &r); err != nil {
-			return fmt.Errorf("read the report of %s: %w", h.name, err)
-		}
-		misses += r.writeHolds(w, h.name)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	check(w.Flush())
 	fmt.Print(table.String())
 	if misses > 0 {
-		return errors.New("something misses its limit or failed")
+		failf("something misses its limit or failed")
 	}
-	return ctx.Err()
+	check(b.ctx.Err())
 }
 
 // writeHolds writes a line for each result with a limit, and returns how many miss it.

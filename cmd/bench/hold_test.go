@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
-	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -25,11 +24,8 @@ func TestHoldCommands(t *testing.T) {
 			t.Errorf("%s: no stage is named %q", h.name, args[0])
 			continue
 		}
-		flags := flag.NewFlagSet(h.name, flag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		stages[i].flags(flags)
-		if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
-			t.Errorf("%s: bench %s: %v, arguments %q", h.name, h.args, err, flags.Args())
+		if _, err := stages[i].parse(&bench{}, args[1:]); err != nil {
+			t.Errorf("%s: bench %s: %v", h.name, h.args, err)
 		}
 	}
 }
@@ -37,7 +33,8 @@ func TestHoldCommands(t *testing.T) {
 // TestUsage checks that wrong command lines are errors of use, and start nothing.
 func TestUsage(t *testing.T) {
 	for _, args := range []string{"", "unknown", "role", "role unknown {}", "html -unknown", "html more",
-		"html -services 1", "snapshot -scale 20,10", "generate -database x -services 0", "hold -only unknown"} {
+		"html -services 1", "read -runs 0", "snapshot -scale 20,10", "generate -database x -services 0",
+		"hold -only unknown"} {
 		if err := runCommand(t.Context(), strings.Fields(args)); !errors.Is(err, errUsage) {
 			t.Errorf("bench %s: %v, want an error of use", args, err)
 		}
@@ -47,15 +44,9 @@ func TestUsage(t *testing.T) {
 // TestRoleArguments checks that a role's arguments arrive in its process.
 func TestRoleArguments(t *testing.T) {
 	want := buildJob{Database: "postgres://a b", Dir: `"quoted"`, Minute: 7}
-	cmd, err := role(t.Context(), nil, "build", want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cmd := (&bench{ctx: t.Context()}).role("build", want)
 	var got buildJob
-	if err := roleOf(func(_ context.Context, j buildJob) error { got = j; return nil })(t.Context(),
-		[]byte(cmd.Args[len(cmd.Args)-1])); err != nil {
-		t.Fatal(err)
-	}
+	roleOf(func(_ context.Context, j buildJob) { got = j })(t.Context(), []byte(cmd.Args[len(cmd.Args)-1]))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("arguments of a role (-want +got):\n%s", diff)
 	}
@@ -63,8 +54,8 @@ func TestRoleArguments(t *testing.T) {
 
 // TestWriteHolds checks which results are printed, and which count as misses.
 func TestWriteHolds(t *testing.T) {
-	r := &report{Commit: "abc"}
-	r.compare("file", "nginx", "requests/s", []float64{3}, []float64{10}, atLeast(0.4))
+	r := &report{Commit: "abc", figures: map[string][]float64{"serve": {3}, "nginx": {10}}}
+	r.compare("file", "requests/s", "serve", "nginx", atLeast(0.4))
 	r.add("memory", "MB", atMost(512), 100)
 	r.add("files", "", limit{}, 7)
 	var text bytes.Buffer
@@ -93,5 +84,29 @@ func TestPeerScripts(t *testing.T) {
 		if out, err := exec.Command("sh", "-n", script).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}
+	}
+}
+
+// TestRunEnds checks that a run which fails removes its folder, stops what it started, and reports the error.
+func TestRunEnds(t *testing.T) {
+	b := &bench{report: report{figures: map[string][]float64{}}, ctx: t.Context()}
+	var order []string
+	broken := errors.New("peer is not installed")
+	err := b.measure(&stage{}, func(b *bench) {
+		b.atEnd(func() { order = append(order, "database") })
+		b.atEnd(func() { order = append(order, "server") })
+		check(attempt(func() { check(broken) }))
+	})
+	if !errors.Is(err, broken) {
+		t.Errorf("error = %v, want %v", err, broken)
+	}
+	if diff := cmp.Diff([]string{"server", "database"}, order); diff != "" {
+		t.Errorf("what ended (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder of the run is still there: %v", err)
+	}
+	if b.ctx.Err() == nil {
+		t.Error("processes of the run may go on")
 	}
 }

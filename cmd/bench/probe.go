@@ -1,25 +1,29 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
-	"flag"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
@@ -30,212 +34,128 @@ import (
 // stores nothing.
 //
 // A server in a process of its own answers each request with 402 and an x402 envelope of version 2, over TLS with an
-// ECDSA P-256 certificate. Ours is a process with the parts of "tollbook crawl --once": the crawler, its pace shared
-// through Postgres, and the whole guard. Its resolver returns a public address for each name; only the dial leads to
-// loopback. It visits every service once from an empty database (first round), then all of them again (second round).
-// Between the rounds it closes connections, as fifteen minutes would, but keeps TLS sessions.
+// ECDSA P-256 certificate. Ours has the parts of "tollbook crawl --once": the crawler, its pace shared through Postgres,
+// and the whole guard. Its resolver returns a public address for each name; only the dial leads to loopback. It visits
+// every service once from an empty database (first round), then all of them again (second round). Between the rounds it
+// closes connections, as fifteen minutes would, but keeps TLS sessions.
 //
 // The peer sends as many requests to one name, from as many concurrent senders, each on a new connection, as in a first
 // contact. It does not verify the certificate, resumes no session, and cannot use HTTP/2.
 //
 // An endpoint gets HEAD once a day; the bench marks it as sent. The server counts the requests of each side. Postgres
 // must have a check of each visit, online, with its envelope and its price.
-var probeStage = stage{"probe", "measure rounds of visits, beside ab",
-	func(flags *flag.FlagSet) func(context.Context, *report) error {
-		var o probeOptions
-		flags.IntVar(&o.Services, "services", 10_000, "services with an endpoint each")
-		flags.IntVar(&o.Senders, "senders", 128, "requests at once, of either side")
-		runs := flags.Int("runs", 5, "runs of each side")
-		http2 := flags.Bool("http2", false, "let the server offer HTTP/2, which ab does not support")
-		flags.StringVar(&o.Profile, "profile", "", "file for a CPU profile of our last run")
-		return func(ctx context.Context, r *report) error {
-			return measureProbes(ctx, r, &probing{probeOptions: o}, *runs, *http2)
-		}
-	}}
+var probeStage = stage{name: "probe", short: "measure rounds of visits, beside ab", services: 10_000, runs: 5,
+	peers: []string{"ab.sh"}, flags: plain((*bench).measureProbes)}
 
-// probeOptions are what the crawler's process gets.
-type probeOptions struct {
-	Services, Senders int
-	Profile           string
+// senders is the number of concurrent requests of either side.
+const senders = 128
+
+func (b *bench) measureProbes() {
+	defer debug.SetGCPercent(debug.SetGCPercent(crawl.GCPercent))
+	d := b.postgres(b.path("postgres"), false)
+	var target probeTarget
+	b.serveRole("probe server", struct{}{}, &target)
+	check(os.WriteFile(b.path("authority.pem"), []byte(target.Authority), 0o600))
+	check(os.Setenv("SSL_CERT_FILE", b.path("authority.pem"))) // before the first handshake
+	check(os.Setenv("SSL_CERT_DIR", "/nonexistent"))
+	var crawler *crawl.Crawler
+	peer := fmt.Sprintf("ab -n %d -c %d", b.services, senders)
+	b.alternate(side{"first round", func() (float64, string) {
+		d.create("probe", "")
+		db := must(postgres.Open(b.ctx, d.DSNFor("probe")))
+		check(db.AddListings(b.ctx, numberedListings(b.services, time.Now().Add(-time.Minute))))
+		d.execute("probe", `UPDATE endpoints SET head_at = now()`, `VACUUM ANALYZE`)
+		guard := &probe.Guard{Resolver: oneAddress{}, Connect: func(ctx context.Context, network string,
+			_ netip.AddrPort) (net.Conn, error) {
+			var dialer net.Dialer
+			return dialer.DialContext(ctx, network, target.Address)
+		}}
+		crawler = crawl.New(db, crawl.Options{Workers: senders, HostGap: time.Nanosecond}, probe.Options{Guard: guard})
+		b.atEnd(db.Close)
+		return b.round(d, target, crawler, 1), ""
+	}}, side{"second round", func() (float64, string) {
+		crawler.Close() // closes connections, as fifteen minutes without use would; the crawler stays usable
+		d.execute("probe", `UPDATE service_states SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`)
+		rate := b.round(d, target, crawler, 2)
+		crawler.Close()
+		return rate, ""
+	}}, side{peer, func() (rate float64, _ string) {
+		b.counted(target, func() {
+			out, _ := b.run(b.peer(nil, "ab.sh", "-q", "-n", fmt.Sprint(b.services), "-c", fmt.Sprint(senders),
+				"-H", "Accept: application/json", "-H", "Accept-Encoding: gzip", "-H", "Cache-Control: no-cache",
+				"https://"+target.Address+"/quote"))
+			for name, want := range map[string]int{"Non-2xx responses": b.services, "Failed requests": 0} {
+				if got := abNumber(name, out); got != float64(want) {
+					failf("ab reports %v %s, want %d\n%s", got, name, want, out)
+				}
+			}
+			rate = abNumber("Requests per second", out)
+		})
+		return rate, ""
+	}})
+	b.compare("first round: probes with checks and storage, TLS", "probes/s", "first round", peer, atLeast(0.9))
+	b.compare("second round: TLS sessions resumed", "probes/s", "second round", peer, atLeast(1.1))
 }
 
-// probing is the state that both sides share.
-type probing struct {
-	probeOptions
-	server   *database
-	target   probeTarget
-	crawler  *dialogue
-	sessions []float64 // share of the second round's handshakes that resumed a session
-}
-
-func measureProbes(ctx context.Context, r *report, b *probing, runs int, http2 bool) error {
-	if err := install(ctx, "ab.sh"); err != nil {
-		return err
-	}
-	dir, err := temporary()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if b.server, err = startPostgres(ctx, filepath.Join(dir, "postgres"), false); err != nil {
-		return err
-	}
-	defer b.server.end()
-	server, err := startDialogue(ctx, nil, "probe server", http2)
-	if err != nil {
-		return err
-	}
-	defer server.end()
-	if err := server.read(&b.target); err != nil {
-		return fmt.Errorf("start the server: %w", err)
-	}
-	b.target.authority = filepath.Join(dir, "authority.pem")
-	if err := os.WriteFile(b.target.authority, []byte(b.target.Authority), 0o600); err != nil {
-		return err
-	}
-	defer func() { b.crawler.end() }()
-	results, err := alternate(ctx, runs, b.first, b.second, b.peer)
-	if err != nil {
-		return err
-	}
-	peer := fmt.Sprintf("ab -n %d -c %d", b.Services, b.Senders)
-	r.compare("first round: probes with checks and storage, TLS", peer, "probes/s", results[0], results[2],
-		atLeast(0.9))
-	r.compare("second round: TLS sessions resumed", peer, "probes/s", results[1], results[2], atLeast(1.1))
-	r.add("second round: handshakes that resumed a session", "%", limit{}, b.sessions...)
-	return nil
-}
-
-// first runs a round over unvisited services, in a new process with a new database.
-func (b *probing) first(ctx context.Context) (rate float64, err error) {
-	b.crawler.end()
-	if err := b.server.create(ctx, "probe", ""); err != nil {
-		return 0, err
-	}
-	env := []string{"DATABASE_URL=" + b.server.DSNFor("probe"), "TARGET=" + b.target.Address,
-		"SSL_CERT_FILE=" + b.target.authority, "SSL_CERT_DIR=/nonexistent"}
-	if b.crawler, err = startDialogue(ctx, env, "crawler", b.probeOptions); err != nil {
-		return 0, err
-	}
-	return b.round(ctx, 1)
-}
-
-// second visits all of them again, in the process of the first round.
-func (b *probing) second(ctx context.Context) (float64, error) {
-	rate, err := b.round(ctx, 2)
-	if err != nil {
-		return 0, err
-	}
-	return rate, b.crawler.wait()
-}
-
-// round lets our process visit all services and checks what it stored.
-func (b *probing) round(ctx context.Context, n int) (float64, error) {
-	before, err := b.target.count(ctx)
-	if err != nil {
-		return 0, err
-	}
-	var r probeRound
-	if err := b.crawler.ask(&r); err != nil {
-		return 0, fmt.Errorf("round %d: %w", n, err)
-	}
-	after, err := b.target.count(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if got := after.Requests - before.Requests; got != int64(b.Services) || r.Online != b.Services {
-		return 0, fmt.Errorf("round %d: %d requests and %d services online, want %d of each", n, got, r.Online,
-			b.Services)
-	}
-	handshakes, resumed := after.Handshakes-before.Handshakes, after.Resumed-before.Resumed
-	log.Printf(
-		"    round %d: %.2f s, CPU %.2f s of the crawler (%.0f MB), %.2f s of the server, %d connections, %d resumed",
-		n, r.Seconds, r.CPU, r.Memory, after.CPU-before.CPU, handshakes, resumed)
-	if n == 2 {
-		b.sessions = append(b.sessions, 100*float64(resumed)/float64(handshakes))
-	}
-	return float64(b.Services) / r.Seconds, b.check(ctx, n)
-}
-
-var (
-	abRate   = regexp.MustCompile(`Requests per second:\s+([0-9.]+)`)
-	abNot2xx = regexp.MustCompile(`Non-2xx responses:\s+([0-9]+)`)
-	abFailed = regexp.MustCompile(`Failed requests:\s+([0-9]+)`)
-)
-
-// peer runs ab: as many requests as there are services, each on its own connection.
-func (b *probing) peer(ctx context.Context) (float64, error) {
-	before, err := b.target.count(ctx)
-	if err != nil {
-		return 0, err
-	}
-	cmd := peer(ctx, nil, "ab.sh", "-q", "-n", fmt.Sprint(b.Services), "-c", fmt.Sprint(b.Senders),
-		"-H", "Accept: application/json", "-H", "Accept-Encoding: gzip", "-H", "Cache-Control: no-cache",
-		"https://"+b.target.Address+"/quote")
-	out, _, err := run(cmd)
-	if err != nil {
-		return 0, err
-	}
-	after, err := b.target.count(ctx)
-	if err != nil {
-		return 0, err
-	}
-	rate := parseNumber(abRate, out)
-	if n := after.Requests - before.Requests; n != int64(b.Services) || rate <= 0 ||
-		parseNumber(abNot2xx, out) != float64(b.Services) || parseNumber(abFailed, out) != 0 {
-		return 0, fmt.Errorf("ab sent %d requests of %d\n%s", n, b.Services, out)
-	}
-	seconds, _ := used(cmd)
-	log.Printf("    ab: CPU %.2f s, %.2f s of the server, %d connections, %d resumed", seconds, after.CPU-before.CPU,
-		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
-	return rate, nil
-}
-
-// parseNumber returns a number of ab's report, -1 if it is missing.
-func parseNumber(what *regexp.Regexp, out []byte) float64 {
-	m := what.FindSubmatch(out)
+// abNumber returns a number of ab's report.
+func abNumber(name string, out []byte) float64 {
+	m := regexp.MustCompile(name + `:\s+([0-9.]+)`).FindSubmatch(out)
 	if m == nil {
-		return -1
+		failf("the report of ab has no %s\n%s", name, out)
 	}
-	n, err := strconv.ParseFloat(string(m[1]), 64)
-	if err != nil {
-		return -1
-	}
-	return n
+	return must(strconv.ParseFloat(string(m[1]), 64))
 }
 
-// check checks that the database has n checks of each service, all online, with an envelope and a price of each
-// endpoint.
-func (b *probing) check(ctx context.Context, n int) error {
-	conn, err := pgx.Connect(ctx, b.server.DSNFor("probe"))
-	if err != nil {
-		return err
+// counted checks that f sends a request for each service.
+func (b *bench) counted(target probeTarget, f func()) {
+	count := func() (c probeCounts) {
+		data, _ := b.read(target.Control)
+		check(json.Unmarshal(data, &c))
+		return c
 	}
-	defer conn.Close(ctx)
-	for _, want := range []struct {
-		what, sql string
-		count     int
-	}{
-		{"checks",
-			`SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402
-				AND endpoints_found = 1`, n * b.Services},
-		{"services that are known to be online",
-			`SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at`,
-			b.Services},
-		{"envelopes",
-			`SELECT count(*) FROM envelopes WHERE status_code = 402 AND tls_verified AND header ? 'Payment-Required'`,
-			b.Services},
-		{"prices", `SELECT count(*) FROM prices WHERE until IS NULL AND amount = 10000`, b.Services},
-	} {
-		var got int
-		if err := conn.QueryRow(ctx, want.sql).Scan(&got); err != nil {
-			return err
-		}
-		if got != want.count {
-			return fmt.Errorf("%d %s are stored after round %d, want %d", got, want.what, n, want.count)
-		}
+	before := count()
+	f()
+	after := count()
+	if got := after.Requests - before.Requests; got != int64(b.services) {
+		failf("%d requests were sent, want %d", got, b.services)
 	}
-	return nil
+	log.Printf("    CPU %.2f s of the server, %d connections, %d resumed", after.CPU-before.CPU,
+		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
+}
+
+// round lets the crawler visit all services, checks what is stored after n rounds, and returns the probes a second.
+func (b *bench) round(d *database, target probeTarget, crawler *crawl.Crawler, n int) (rate float64) {
+	b.counted(target, func() {
+		defer startProfile(b.profile)()
+		before, began := selfCPU(), time.Now()
+		must(crawler.Round(b.ctx))
+		rate = float64(b.services) / time.Since(began).Seconds()
+		log.Printf("    CPU %.2f s of the crawler", selfCPU()-before)
+	})
+	want := fmt.Sprintf("%d checks, %[2]d services online, %[2]d envelopes, %[2]d prices", n*b.services, b.services)
+	got := d.text("probe", `SELECT format('%s checks, %s services online, %s envelopes, %s prices',
+		(SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402 AND endpoints_found = 1),
+		(SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at),
+		(SELECT count(*) FROM envelopes WHERE status_code = 402 AND tls_verified AND header ? 'Payment-Required'),
+		(SELECT count(*) FROM prices WHERE until IS NULL AND amount = 10000))`)
+	if got != want {
+		failf("stored after round %d: %s; want %s", n, got, want)
+	}
+	return rate
+}
+
+// oneAddress resolves every name to one address that the guard accepts.
+type oneAddress struct{}
+
+func (oneAddress) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+}
+
+// probeTarget describes the server.
+type probeTarget struct {
+	Address   string // "127.0.0.1:port"
+	Control   string // URL of its counts
+	Authority string // PEM
 }
 
 // probeCounts are the counts of the server.
@@ -244,156 +164,77 @@ type probeCounts struct {
 	CPU                           float64 // seconds
 }
 
-// probeTarget describes the server.
-type probeTarget struct {
-	Address   string // "127.0.0.1:port"
-	Control   string // URL of its counts
-	Authority string // PEM
+// probeDomain is the parent of all service names.
+const probeDomain = "bench.test"
 
-	authority string // file with Authority
+// challenge is the header of each response. The body is empty JSON, as the SDKs of x402 version 2 send it.
+const challenge = `{"x402Version":2,"error":"Payment required","resource":{"url":"https://quotes.bench.test/quote",` +
+	`"description":"The last price of a share, and when it was paid.","mimeType":"application/json"},` +
+	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+	`"maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}],` +
+	`"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"GET","queryParams":{"symbol":"ACME"}},` +
+	`"output":{"type":"json","example":{"symbol":"ACME","price":"12.34"}}},` +
+	`"schema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",` +
+	`"properties":{"input":{"type":"object","properties":{"type":{"type":"string","const":"http"},` +
+	`"method":{"type":"string","enum":["GET"]}},"required":["type"]}},"required":["input"]}}}}`
+
+// serveChallenges is the process of the server.
+func serveChallenges(context.Context, struct{}) {
+	certificate, authority := certify()
+	listener, control := must(net.Listen("tcp", "127.0.0.1:0")), must(net.Listen("tcp", "127.0.0.1:0"))
+	var requests, handshakes, resumed atomic.Int64
+	header := []string{base64.StdEncoding.EncodeToString([]byte(challenge))}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /quote", func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		h := w.Header()
+		h["Payment-Required"], h["Content-Type"] = header, []string{"application/json"}
+		w.WriteHeader(http.StatusPaymentRequired)
+		_, _ = io.WriteString(w, "{}")
+	})
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // ab cannot use HTTP/2
+	s := &http.Server{
+		Handler: mux, Protocols: protocols, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{certificate},
+			VerifyConnection: func(c tls.ConnectionState) error {
+				handshakes.Add(1)
+				if c.DidResume {
+					resumed.Add(1)
+				}
+				return nil
+			},
+		},
+	}
+	go func() {
+		_ = http.Serve(control, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(probeCounts{requests.Load(), handshakes.Load(), resumed.Load(), selfCPU()})
+		}))
+	}()
+	serveUntilEnd(probeTarget{listener.Addr().String(), "http://" + control.Addr().String(), authority},
+		func() error { return s.ServeTLS(listener, "", "") })
 }
 
-func (t probeTarget) count(ctx context.Context) (c probeCounts, err error) {
-	data, _, err := readBody(ctx, t.Control)
-	if err != nil {
-		return c, err
+// certify creates a certificate for all services and loopback, and its authority as PEM.
+func certify() (tls.Certificate, string) {
+	now := time.Now()
+	root := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Bench authority"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(24 * time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	return c, json.Unmarshal(data, &c)
-}
-
-// dialogue is a role that answers each line with a line.
-type dialogue struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startDialogue(ctx context.Context, env []string, name string, args any) (*dialogue, error) {
-	cmd, err := role(ctx, env, name, args)
-	if err != nil {
-		return nil, err
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: probeDomain}, NotBefore: root.NotBefore,
+		NotAfter: root.NotAfter,
+		DNSNames: []string{probeDomain, "*." + probeDomain}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &dialogue{cmd, in, bufio.NewReader(out)}, cmd.Start()
-}
-
-func (p *dialogue) ask(answer any) error {
-	if _, err := io.WriteString(p.in, "\n"); err != nil {
-		return err
-	}
-	return p.read(answer)
-}
-
-func (p *dialogue) read(answer any) error {
-	line, err := p.out.ReadBytes('\n')
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(line, answer)
-}
-
-func (p *dialogue) wait() error {
-	p.in.Close()
-	return p.cmd.Wait()
-}
-
-// end kills the process if it is running.
-func (p *dialogue) end() {
-	if p != nil && p.cmd.ProcessState == nil {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-	}
-}
-
-// probeRound is the report of the crawler about a round.
-type probeRound struct {
-	Online       int
-	Seconds, CPU float64
-	Memory       float64 // maximum resident memory, in MB
-}
-
-// publicAddress is the address of all names: one that the guard accepts.
-var publicAddress = netip.MustParseAddr("93.184.215.14")
-
-// names resolves every name to publicAddress.
-type names struct{}
-
-func (names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	return []netip.Addr{publicAddress}, nil
-}
-
-// crawlRounds lists the services, then does a round for each line on stdin.
-func crawlRounds(ctx context.Context, o probeOptions) error {
-	debug.SetGCPercent(crawl.GCPercent)
-	db, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := listServices(ctx, db, o.Services); err != nil {
-		return err
-	}
-	guard := &probe.Guard{Resolver: names{}, Connect: func(ctx context.Context, network string,
-		_ netip.AddrPort) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, network, os.Getenv("TARGET"))
-	}}
-	c := crawl.New(db, crawl.Options{Workers: o.Senders, HostGap: time.Nanosecond}, probe.Options{Guard: guard})
-	defer c.Close()
-	stop, err := profile(o.Profile)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	orders := bufio.NewScanner(os.Stdin)
-	for first := true; orders.Scan(); first = false {
-		if !first {
-			c.Close() // closes connections, as fifteen minutes without use would; the crawler stays usable
-			if err := executeAll(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`,
-				`VACUUM ANALYZE`); err != nil {
-				return err
-			}
-		}
-		before, began := selfCPU(), time.Now()
-		report, err := c.Round(ctx)
-		if err != nil {
-			return err
-		}
-		r := probeRound{Online: report.Online, Seconds: time.Since(began).Seconds(), CPU: selfCPU() - before}
-		if r.Memory, err = memoryOf(os.Getpid(), "VmHWM"); err != nil {
-			return err
-		}
-		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// listServices lists services whose HEAD was already sent today.
-func listServices(ctx context.Context, db *postgres.DB, n int) error {
-	if err := db.AddListings(ctx, numberedListings(n, time.Now().Add(-time.Minute))); err != nil {
-		return err
-	}
-	return executeAll(ctx, `UPDATE endpoints SET head_at = now()`, `VACUUM ANALYZE`)
-}
-
-func executeAll(ctx context.Context, statements ...string) error {
-	conn, err := pgx.Connect(ctx, os.Getenv("DATABASE_URL"))
-	if err != nil {
-		return err
-	}
-	for _, s := range statements {
-		if _, failed := conn.Exec(ctx, s); failed != nil {
-			err = cmp.Or(err, fmt.Errorf("%s: %w", s, failed))
-		}
-	}
-	return cmp.Or(err, conn.Close(ctx))
+	rootKey := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	authority := must(x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey))
+	certificate := must(x509.CreateCertificate(rand.Reader, leaf, root, key.Public(), rootKey))
+	return tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key},
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority}))
 }

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,20 +28,10 @@ import (
 	"tollbook/site/postgres/private"
 )
 
-// temporary creates a temporary folder, in memory if possible, because a disk would dominate the result. The caller
-// removes it.
-func temporary() (string, error) {
-	memory := "/dev/shm"
-	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
-		memory = ""
-	}
-	return os.MkdirTemp(memory, "tollbook-bench-")
-}
-
-// program returns a process that gets SIGTERM when its context ends, so that a server such as nginx can stop its
-// workers. Its environment is ours plus env, without variables that name a bucket or configure tollbook.
-func program(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+// program returns a process that gets SIGTERM when the bench ends, so that a server such as nginx can stop its workers.
+// Its environment is ours plus env, without variables that name a bucket or configure tollbook.
+func (b *bench) program(env []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(b.ctx, name, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	for _, v := range os.Environ() {
@@ -58,41 +51,43 @@ func peerFile(name string) string {
 
 // peer returns a process of one of the scripts in the folder peers. The script installs the program if it is missing,
 // and replaces itself by the program.
-func peer(ctx context.Context, env []string, script string, args ...string) *exec.Cmd {
-	return program(ctx, env, "sh", append([]string{peerFile(script)}, args...)...)
+func (b *bench) peer(env []string, script string, args ...string) *exec.Cmd {
+	return b.program(env, "sh", append([]string{peerFile(script)}, args...)...)
 }
 
-// install runs a script of the folder peers that only installs its program.
-func install(ctx context.Context, scripts ...string) error {
-	for _, script := range scripts {
-		cmd := peer(ctx, nil, script, "install")
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("install by cmd/bench/peers/%s: %w", script, err)
-		}
-	}
-	return nil
-}
-
-// role returns a process that runs a part of a bench, whose memory and processor time are measured alone. Its log is
-// shown.
-func role(ctx context.Context, env []string, name string, args any) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(args)
-	if err != nil {
-		return nil, err
-	}
-	cmd := program(ctx, env, self, "role", name, string(text))
+// role returns a process that runs a part of a bench. Its log is shown.
+func (b *bench) role(name string, args any) *exec.Cmd {
+	cmd := b.program(nil, must(os.Executable()), "role", name, string(must(json.Marshal(args))))
 	cmd.Stderr = os.Stderr
-	return cmd, nil
+	return cmd
+}
+
+// serveRole starts a role that prints a line of JSON and then serves until its stdin closes. It returns its process.
+func (b *bench) serveRole(name string, args, line any) int {
+	cmd := b.role(name, args)
+	in, out := must(cmd.StdinPipe()), must(cmd.StdoutPipe())
+	check(cmd.Start())
+	b.atEnd(func() {
+		in.Close()
+		_ = cmd.Wait()
+	})
+	check(json.Unmarshal(must(bufio.NewReader(out).ReadBytes('\n')), line))
+	return cmd.Process.Pid
+}
+
+// serveUntilEnd prints a line of JSON and serves until the parent of a role ends.
+func serveUntilEnd(line any, serve func() error) {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	check(json.NewEncoder(os.Stdout).Encode(line))
+	check(serve())
 }
 
 // run runs a process to its end and returns what it wrote to stdout, and how long it took. The error contains what it
 // wrote to stderr.
-func run(cmd *exec.Cmd) (out []byte, seconds float64, err error) {
+func (b *bench) run(cmd *exec.Cmd) (out []byte, seconds float64) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout = &stdout
 	if cmd.Stderr == nil {
@@ -101,102 +96,128 @@ func run(cmd *exec.Cmd) (out []byte, seconds float64, err error) {
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
 		said := stderr.Bytes()
-		return nil, 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(cmd.Path), strings.Join(cmd.Args[1:], " "), err,
+		failf("%s %s: %w\n%s", filepath.Base(cmd.Path), strings.Join(cmd.Args[1:], " "), err,
 			said[max(0, len(said)-5000):])
 	}
-	return stdout.Bytes(), time.Since(began).Seconds(), nil
+	return stdout.Bytes(), time.Since(began).Seconds()
 }
 
-// used returns the processor time of a process that has ended, in seconds, and its maximum memory in MB.
-func used(cmd *exec.Cmd) (seconds, peak float64) {
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		peak = float64(usage.Maxrss) * 1024 / 1e6
-	}
-	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), peak
+// used returns the processor time of a process that has ended, in seconds.
+func used(cmd *exec.Cmd) float64 {
+	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 }
 
-// buildTollbook compiles the tollbook command into a folder and returns its path.
-func buildTollbook(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "tollbook")
-	_, _, err := run(program(ctx, nil, "go", "build", "-o", path, "./cmd/tollbook"))
-	return path, err
-}
-
-// profile writes a CPU profile to a file until stop is called. It does nothing if name is empty.
-func profile(name string) (stop func(), err error) {
+// startProfile writes a CPU profile to a file until stop is called. It does nothing if name is empty.
+func startProfile(name string) (stop func()) {
 	if name == "" {
-		return func() {}, nil
+		return func() {}
 	}
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		f.Close()
-		return nil, err
-	}
+	f := must(os.Create(name))
+	check(pprof.StartCPUProfile(f))
 	return func() {
 		pprof.StopCPUProfile()
-		f.Close()
-	}, nil
+		check(f.Close())
+	}
+}
+
+// selfCPU returns the processor time of this process in seconds, without its children.
+func selfCPU() float64 {
+	var u syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// cpuOf returns the processor time of a process and its children in seconds.
+func cpuOf(pid int) (seconds float64) {
+	children := must(os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)))
+	for i, id := range append([]string{strconv.Itoa(pid)}, strings.Fields(string(children))...) {
+		stat, err := os.ReadFile("/proc/" + id + "/stat")
+		if err != nil && i > 0 {
+			continue // the child has ended meanwhile
+		}
+		check(err)
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // a name may contain any byte
+		last := 13                                                                          // utime and stime
+		if i == 0 {
+			last = 15 // with those of children that have ended
+		}
+		for _, ticks := range fields[11:last] {
+			seconds += must(strconv.ParseFloat(ticks, 64)) / 100
+		}
+	}
+	return seconds
+}
+
+// maxMemory returns the maximum resident memory of a process in MB.
+func maxMemory(pid int) (mb float64) {
+	_, rest, _ := strings.Cut(string(must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))), "VmHWM:")
+	if _, err := fmt.Sscan(rest, &mb); err != nil {
+		failf("read VmHWM of process %d: %w", pid, err)
+	}
+	return mb * 1024 / 1e6
 }
 
 // freeAddress returns an address on loopback that no server uses.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
+func freeAddress() string {
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
+	defer l.Close()
+	return l.Addr().String()
 }
 
-// server is a process that answers on an address of loopback.
+// server is a process that answers on an address of loopback until the bench ends.
 type server struct {
 	cmd     *exec.Cmd
 	address string // host:port
 }
 
-// startServer starts a process and waits until it answers GET path with any response, which took so many seconds.
-func startServer(ctx context.Context, cmd *exec.Cmd, address, path string) (*server, float64, error) {
+// start starts a server and waits until it answers GET path with any response.
+func (b *bench) start(cmd *exec.Cmd, address, path string) *server {
 	if cmd.Stderr == nil {
 		cmd.Stderr = os.Stderr
 	}
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return nil, 0, err
-	}
+	check(cmd.Start())
 	s := &server{cmd, address}
-	for {
-		response, err := get(ctx, "http://"+address+path)
+	b.atEnd(s.end)
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		response, err := get(b.ctx, "http://"+address+path)
 		if err == nil {
 			response.Body.Close()
-			return s, time.Since(began).Seconds(), nil
+			return s
 		}
-		if time.Since(began) > time.Minute || ctx.Err() != nil {
-			s.end()
-			return nil, 0, fmt.Errorf("%s does not answer: %w", strings.Join(cmd.Args, " "), err)
+		if time.Since(began) > time.Minute || b.ctx.Err() != nil {
+			failf("%s does not answer: %w", strings.Join(cmd.Args, " "), err)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 // end stops the server if it is running.
 func (s *server) end() {
-	if s != nil && s.cmd.ProcessState == nil {
+	if s.cmd.ProcessState == nil {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 	}
 }
 
-// startServe starts tollbook serve on a place, without its rate limit, because there is only one client. It is ready
-// after so many seconds.
-func startServe(ctx context.Context, env []string, tollbook, from string, more ...string) (*server, float64, error) {
-	address, err := freeAddress()
-	if err != nil {
-		return nil, 0, err
+// command returns the path of the tollbook command, which it compiles.
+func (b *bench) command() string {
+	if b.tollbook == "" {
+		b.tollbook = b.path("tollbook")
+		b.run(b.program(nil, "go", "build", "-o", b.tollbook, "./cmd/tollbook"))
 	}
-	return startServer(ctx, program(ctx, env, tollbook, append([]string{"serve", "--from", from, "--serve-listen",
-		address, "--serve-rate-limit", "0"}, more...)...), address, "/readyz")
+	return b.tollbook
+}
+
+// serve starts tollbook serve on a place, without its rate limit, because there is only one client.
+func (b *bench) serve(env []string, from string) *server {
+	address := freeAddress()
+	return b.start(b.program(env, b.command(), "serve", "--from", from, "--serve-listen", address, "--serve-rate-limit",
+		"0", "--serve-metrics", "127.0.0.1:0"), address, "/readyz")
+}
+
+// build runs tollbook build into the folder "data".
+func (b *bench) build(d *database, more ...string) {
+	b.run(b.program([]string{"DATABASE_URL=" + d.DSN()}, b.command(), append([]string{"build", "--site-base-url",
+		"https://tollbook.example", "--data", b.path("data")}, more...)...))
 }
 
 // client sets Accept-Encoding itself, so that it gets the bytes as they were sent.
@@ -212,104 +233,89 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	return client.Do(r)
 }
 
-// readBody returns the body of a response with status 200, as it was sent.
-func readBody(ctx context.Context, url string) ([]byte, *http.Response, error) {
-	response, err := get(ctx, url)
-	if err != nil {
-		return nil, nil, err
-	}
+// read returns a response with status 200 and its body, as it was sent.
+func (b *bench) read(url string) ([]byte, *http.Response) {
+	response := must(get(b.ctx, url))
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: status %d", url, response.StatusCode)
+	data := must(io.ReadAll(response.Body))
+	if response.StatusCode != http.StatusOK {
+		failf("GET %s: status %d", url, response.StatusCode)
 	}
-	return data, response, err
+	return data, response
 }
 
-// plain returns the unpacked body of a response with status 200.
-func (s *server) plain(ctx context.Context, path string) ([]byte, error) {
-	data, response, err := readBody(ctx, "http://"+s.address+path)
-	if err != nil || response.Header.Get("Content-Encoding") != "gzip" {
-		return data, err
-	}
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(z)
-}
+// gunzip returns the content of compressed data.
+func gunzip(data io.Reader) []byte { return must(io.ReadAll(must(gzip.NewReader(data)))) }
 
-// database is a private Postgres server.
+// database is a private Postgres server, which the bench stops at its end.
 type database struct {
 	*private.Server
-	dir        string
+	ctx        context.Context
 	postmaster int
 }
 
-// startPostgres starts a server in a folder. One that is a throwaway does not sync to disk.
-func startPostgres(ctx context.Context, dir string, throwaway bool, settings ...string) (*database, error) {
-	s, err := private.Start(ctx, private.Options{Dir: dir, Throwaway: throwaway, Settings: settings})
-	if err != nil {
-		return nil, err
-	}
-	d := &database{Server: s, dir: dir}
-	if d.postmaster, err = postmaster(dir); err != nil {
-		d.end()
-		return nil, err
-	}
-	return d, nil
-}
-
-// end stops the server and removes its folder.
-func (d *database) end() {
-	_ = d.Stop(context.Background())
-	_ = os.RemoveAll(d.dir)
-}
-
-// cpu returns the processor time of the server and its connections so far, in seconds; 0 if it cannot be read.
-func (d *database) cpu() float64 {
-	seconds, _ := cpuOf(d.postmaster)
-	return seconds
-}
-
-// on runs f with a connection to a database.
-func (d *database) on(ctx context.Context, name string, f func(*pgx.Conn) error) error {
-	conn, err := pgx.Connect(ctx, d.DSNFor(name))
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	return f(conn)
-}
-
-// execute executes statements, each on its own.
-func (d *database) execute(ctx context.Context, name string, statements ...string) error {
-	return d.on(ctx, name, func(conn *pgx.Conn) error {
-		for _, s := range statements {
-			if _, err := conn.Exec(ctx, s); err != nil {
-				return fmt.Errorf("%s: %w", s, err)
-			}
-		}
-		return nil
+// postgres starts a server in a folder. One that is a throwaway does not sync to disk.
+func (b *bench) postgres(dir string, throwaway bool) *database {
+	s := must(private.Start(b.ctx, private.Options{Dir: dir, Throwaway: throwaway}))
+	b.atEnd(func() {
+		_ = s.Stop(context.Background())
+		_ = os.RemoveAll(dir)
 	})
+	first, _, _ := strings.Cut(string(must(os.ReadFile(filepath.Join(dir, "data", "postmaster.pid")))), "\n")
+	return &database{Server: s, ctx: b.ctx, postmaster: must(strconv.Atoi(first))}
+}
+
+// crowd starts a server and fills it with a generated directory whose history ends at a moment.
+func (b *bench) crowd(dir string, services int, moment time.Time) *database {
+	d := b.postgres(dir, true)
+	log.Printf("generating %d services …", services)
+	d.with(d.DSN(), func(db *postgres.DB) {
+		must(crowd.Load(b.ctx, db, crowd.Options{Services: services, Moment: moment, Days: 90, Seed: 1}))
+	})
+	return d
+}
+
+// with opens a database for f.
+func (d *database) with(dsn string, f func(*postgres.DB)) {
+	db := must(postgres.OpenFor(d.ctx, dsn, postgres.Options{Connections: crowd.Connections()}))
+	defer db.Close()
+	f(db)
+}
+
+// visit records visits to one service in fifteen.
+func (d *database) visit(services, round int, now time.Time) {
+	d.with(d.DSN(), func(db *postgres.DB) { must(crowd.Visit(d.ctx, db, services, round, now)) })
+}
+
+// cpu returns the processor time of the server and its connections so far, in seconds.
+func (d *database) cpu() float64 { return cpuOf(d.postmaster) }
+
+// execute executes statements in a database, each on its own.
+func (d *database) execute(name string, statements ...string) {
+	conn := must(pgx.Connect(d.ctx, d.DSNFor(name)))
+	defer conn.Close(context.WithoutCancel(d.ctx))
+	for _, s := range statements {
+		if _, err := conn.Exec(d.ctx, s); err != nil {
+			failf("%s: %w", s, err)
+		}
+	}
+}
+
+// text returns the only value of the only row of a query as a text.
+func (d *database) text(name, query string) (value string) {
+	conn := must(pgx.Connect(d.ctx, d.DSNFor(name)))
+	defer conn.Close(context.WithoutCancel(d.ctx))
+	if err := conn.QueryRow(d.ctx, query).Scan(&value); err != nil {
+		failf("%s: %w", query, err)
+	}
+	return value
 }
 
 // create creates a database, as a copy of a template if one is named. It replaces an older one.
-func (d *database) create(ctx context.Context, name, template string) error {
+func (d *database) create(name, template string) {
 	statement := "CREATE DATABASE " + name
 	if template != "" {
 		statement += " TEMPLATE " + template
 	}
-	return d.execute(ctx, "postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", statement, "CHECKPOINT")
-}
-
-// fill fills the server's database with a generated directory.
-func (d *database) fill(ctx context.Context, o crowd.Options) (crowd.Report, error) {
-	db, err := postgres.OpenFor(ctx, d.DSN(), postgres.Options{Connections: crowd.Connections()})
-	if err != nil {
-		return crowd.Report{}, err
-	}
-	defer db.Close()
-	o.Seed = 1
-	return crowd.Load(ctx, db, o)
+	d.execute("postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", statement, "CHECKPOINT")
 }

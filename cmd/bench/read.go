@@ -2,19 +2,27 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"log"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"tollbook/cmd/bench/crowd"
+	"golang.org/x/sync/errgroup"
+
+	"tollbook/output"
+	"tollbook/site"
+	"tollbook/site/routes"
 )
 
 // readStage measures tollbook serve beside nginx on one machine. The tollbook command builds a generated directory
@@ -27,225 +35,49 @@ import (
 // list, 20 for a service, 10 for deeper pages. Before the runs, every path is requested from each server: status,
 // Content-Encoding, Content-Length and body must be equal.
 //
-// Three further loads go to ours alone: the same files under the paths of the API (?page=2), windows that are not
-// files, and searches. The first windows are more than serve caches and repeat in the same order, so each is computed.
-// A few hundred others repeat. Likewise, a few hundred searches repeat, and as many different searches as windows
-// follow. With -swap, a new snapshot is published every two seconds during the load.
-var readStage = stage{"read", "measure serving readers, beside nginx",
-	func(flags *flag.FlagSet) func(context.Context, *report) error {
-		b := reading{taken: map[string][]load{}}
-		flags.IntVar(&b.services, "services", 20_000, "generated services")
-		flags.IntVar(&b.runs, "runs", 5, "runs of each side")
-		flags.IntVar(&b.seconds, "seconds", 10, "seconds of load in a run")
-		flags.IntVar(&b.connections, "connections", 64,
-			"connections of a load, each of which asks as soon as it is answered")
-		flags.BoolVar(&b.swap, "swap", false,
-			"measure ours alone, under snapshots that replace each other, beside none that do")
-		flags.BoolVar(&b.files, "files", false, "measure files alone")
-		flags.StringVar(&b.public, "public", "", "`folder` that build --gzip published, instead of a generated one")
-		flags.StringVar(&b.program, "program", "", "`file` of the tollbook to serve by, instead of the one here")
-		return b.measure
-	}}
+// Two further loads go to ours alone: the same files under the paths of the API (?page=2), and windows that are not
+// files. The first windows are more than serve caches and repeat in the same order, so each is computed. A few hundred
+// others repeat.
+var readStage = stage{name: "read", short: "measure serving readers, beside nginx", services: 20_000, runs: 5,
+	peers: []string{"nginx.sh", "wrk.sh"}, flags: plain((*bench).measureReading)}
 
-// reading is the state that all loads share.
-type reading struct {
-	services, runs, seconds, connections int
-	swap, files                          bool
-	public, program                      string
-
-	dir   string // contains all files
-	mixes *mixes
-	taken map[string][]load // by side
-}
-
-func (b *reading) measure(ctx context.Context, r *report) (err error) {
-	if err := install(ctx, "nginx.sh", "wrk.sh"); err != nil {
-		return err
+func (b *bench) measureReading() {
+	public := b.path("data", "public")
+	d := b.crowd(b.path("postgres"), b.services, time.Now().Truncate(time.Minute))
+	b.build(d, "--expand", "all", "--gzip")
+	check(d.Stop(b.ctx))
+	m := newMixes(public)
+	check(os.WriteFile(b.path("play.lua"), []byte(wrkScript), 0o600))
+	ours := b.serve(nil, public)
+	nginx, edge := freeAddress(), freeAddress()
+	conf, _ := b.run(b.program(nil, b.command(), "edge", "nginx", "--root", public, "--listen", edge, "--upstream",
+		ours.address, "--rate-limit", "100000000"))
+	for _, dir := range []string{"nginx", "edge"} {
+		check(os.Mkdir(b.path(dir), 0o755))
 	}
-	if b.dir, err = temporary(); err != nil {
-		return err
+	check(os.WriteFile(b.path("edge", "tollbook.conf"), conf, 0o644))
+	tree := must(filepath.EvalSymlinks(filepath.Join(public, "current")))
+	theirs := b.start(b.peer(nil, "nginx.sh", b.path("nginx"), nginx, tree), nginx, "/")
+	configured := b.start(b.peer(nil, "nginx.sh", b.path("edge"), b.path("edge", "tollbook.conf")), edge, "/")
+	for _, other := range []*server{theirs, configured} {
+		b.compareFiles(m.files, ours, other)
 	}
-	defer os.RemoveAll(b.dir)
-	if b.program == "" {
-		if b.program, err = buildTollbook(ctx, b.dir); err != nil {
-			return err
-		}
+	const file, byNginx, byAPI = "a finished file", "nginx gzip_static always", "the same files by API paths"
+	const byEdge, noLogs, fresh, again = "edge nginx", "nginx without logs", "different windows", "repeated windows"
+	b.alternate(b.load(file, ours, m.files), b.load(byNginx, theirs, m.files), b.load(byAPI, ours, m.paths),
+		b.load(byEdge, configured, m.edgePaths), b.load(noLogs, theirs, m.edgeFiles), b.load(fresh, ours, m.windows),
+		b.load(again, ours, m.windows[:400]))
+	b.compare("a finished file, gzip", "requests/s", file, byNginx, atLeast(0.4))
+	b.compare("by nginx as tollbook edge nginx configures it", "requests/s", byEdge, noLogs, atLeast(1))
+	b.compare(byAPI, "requests/s", byAPI, file, limit{})
+	b.compare("processor time of a file", "µs", file+", processor", byNginx+", processor", limit{})
+	b.compare("processor time by API path", "µs", byAPI+", processor", file+", processor", limit{})
+	b.compare(again, "requests/s", again, file, atLeast(0.8))
+	b.add(fresh, "requests/s", atLeast(2000), b.figures[fresh]...)
+	for _, name := range []string{file, byNginx, fresh, again} {
+		b.add(name+": p99", "ms", limit{}, b.figures[name+", p99"]...)
 	}
-	if b.public == "" {
-		builds := [][]string{{"--expand", "all", "--gzip"}}
-		if b.swap {
-			builds = [][]string{{"--expand", "none"}, {"--expand", "none"}}
-		}
-		if b.public, err = generateFolder(ctx, b.dir, b.program, b.services, builds...); err != nil {
-			return err
-		}
-	}
-	if b.mixes, err = newMixes(b.public, b.dir); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(b.dir, "play.lua"), []byte(wrkScript), 0o600); err != nil {
-		return err
-	}
-	ours, _, err := startServe(ctx, nil, b.program, b.public, "--serve-metrics", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	defer ours.end()
-	if b.swap {
-		err = b.measureSwaps(ctx, r, ours)
-	} else {
-		err = b.compare(ctx, r, ours)
-	}
-	if err != nil {
-		return err
-	}
-	most, err := memoryOf(ours.cmd.Process.Pid, "VmHWM")
-	r.add("maximum memory of serve", "MB", atMost(512), most)
-	return err
-}
-
-// generateFolder builds a generated directory into a folder as an operator would, once with each of the flags, and
-// returns the folder that is published. It keeps the pointer to each snapshot.
-func generateFolder(ctx context.Context, dir, tollbook string, services int, builds ...[]string) (string, error) {
-	log.Printf("Building %d services in %s …", services, dir)
-	d, err := startPostgres(ctx, filepath.Join(dir, "postgres"), true)
-	if err != nil {
-		return "", err
-	}
-	defer d.end()
-	if _, err := d.fill(ctx, crowd.Options{Services: services, Moment: time.Now().Truncate(time.Minute),
-		Days: 90}); err != nil {
-		return "", err
-	}
-	data := filepath.Join(dir, "data")
-	public := filepath.Join(data, "public")
-	for i, flags := range builds {
-		if err := buildCommand(ctx, tollbook, d.DSN(), data, flags...); err != nil {
-			return "", err
-		}
-		if _, err := keepPointer(public, i); err != nil {
-			return "", err
-		}
-	}
-	return public, nil
-}
-
-// startNginx starts the peer with the expanded files.
-func (b *reading) startNginx(ctx context.Context) (*server, error) {
-	tree, err := filepath.EvalSymlinks(filepath.Join(b.public, "current"))
-	if err != nil {
-		return nil, fmt.Errorf("%w; the folder needs the files of build --expand all --gzip", err)
-	}
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(b.dir, "nginx")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	s, _, err := startServer(ctx, peer(ctx, nil, "nginx.sh", dir, address, tree), address, "/")
-	return s, err
-}
-
-// startEdge starts an nginx with the configuration that tollbook prints.
-func (b *reading) startEdge(ctx context.Context, upstream *server) (*server, error) {
-	address, err := freeAddress()
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(b.dir, "edge")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	conf, _, err := run(program(ctx, nil, b.program, "edge", "nginx", "--root", b.public, "--listen", address,
-		"--upstream", upstream.address, "--rate-limit", "100000000"))
-	if err != nil {
-		return nil, err
-	}
-	file := filepath.Join(dir, "tollbook.conf")
-	if err := os.WriteFile(file, conf, 0o644); err != nil {
-		return nil, err
-	}
-	s, _, err := startServer(ctx, peer(ctx, nil, "nginx.sh", dir, file), address, "/")
-	return s, err
-}
-
-// compare runs the loads alternately: files of all servers, then the loads of ours alone.
-func (b *reading) compare(ctx context.Context, r *report, ours *server) error {
-	theirs, err := b.startNginx(ctx)
-	if err != nil {
-		return err
-	}
-	defer theirs.end()
-	edge, err := b.startEdge(ctx, ours)
-	if err != nil {
-		return err
-	}
-	defer edge.end()
-	for _, other := range []*server{theirs, edge} {
-		if err := b.mixes.check(ctx, ours.address, other.address); err != nil {
-			return err
-		}
-	}
-	const files, nginx, byAPI = "file", "nginx", "the same files by API paths"
-	const byEdge, byNginx = "edge nginx", "nginx without logs"
-	const fresh, again, repeated, different = "different windows", "repeated windows", "400 searches, repeated",
-		"different searches"
-	sides := []side{b.side(files, ours, b.mixes.files), b.side(nginx, theirs, b.mixes.files),
-		b.side(byAPI, ours, b.mixes.addresses), b.side(byEdge, edge, b.mixes.edgeAddresses),
-		b.side(byNginx, theirs, b.mixes.edgeFiles)}
-	if !b.files {
-		sides = append(sides, b.side(fresh, ours, b.mixes.windows), b.side(again, ours, b.mixes.again),
-			b.side(repeated, ours, b.mixes.searches), b.side(different, ours, b.mixes.others))
-	}
-	if _, err := alternate(ctx, b.runs, sides...); err != nil {
-		return err
-	}
-	compare := func(what, side, peer, other string, l limit) {
-		r.compare(what, peer, "requests/s", b.of(side, load.perSecond), b.of(other, load.perSecond), l)
-	}
-	compare("a finished file, gzip", files, "nginx gzip_static always", nginx, atLeast(0.4))
-	compare("by nginx as tollbook edge nginx configures it", byEdge, "nginx gzip_static always", byNginx, atLeast(1))
-	compare(byAPI, byAPI, "by the file's name", files, limit{})
-	r.compare("processor time of a file", "nginx", "µs", b.of(files, load.cpuMicros), b.of(nginx, load.cpuMicros),
-		limit{})
-	r.compare("processor time by API path", "by the file's name", "µs", b.of(byAPI, load.cpuMicros),
-		b.of(files, load.cpuMicros), limit{})
-	if b.files {
-		return nil
-	}
-	compare(again, again, "a finished file", files, atLeast(0.8))
-	r.add(fresh, "requests/s", atLeast(2000), b.of(fresh, load.perSecond)...)
-	for _, name := range []string{repeated, different} {
-		r.add(name+": p95 under load", "ms", limit{}, b.of(name, load.p95)...)
-		r.add(name, "requests/s", limit{}, b.of(name, load.perSecond)...)
-	}
-	for _, name := range []string{files, nginx, fresh, again, repeated, different} {
-		r.add(name+": p99", "ms", limit{}, b.of(name, load.p99)...)
-		r.add(name+": processor time", "µs", limit{}, b.of(name, load.cpuMicros)...)
-	}
-	return nil
-}
-
-// side returns a load on a server as a side. Its result is requests a second.
-func (b *reading) side(name string, s *server, list string) side {
-	return func(ctx context.Context) (float64, error) {
-		l, err := b.load(ctx, s, list)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
-		}
-		b.taken[name] = append(b.taken[name], l)
-		return l.perSecond(), nil
-	}
-}
-
-// of returns a figure of every run of a side.
-func (b *reading) of(side string, figure func(load) float64) (values []float64) {
-	for _, l := range b.taken[side] {
-		values = append(values, figure(l))
-	}
-	return values
+	b.add("maximum memory of serve", "MB", atMost(512), maxMemory(ours.cmd.Process.Pid))
 }
 
 // wrkScript makes wrk request a list of paths, with another beginning for each thread, and print the result as JSON.
@@ -268,92 +100,161 @@ end
 function done(summary, latency)
 	local e = summary.errors
 	local failed = e.connect + e.read + e.write + e.status + e.timeout
-	local form = '{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p95":%d,"p99":%d,"max":%d}\n'
+	local form = '{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p99":%d}\n'
 	io.write(string.format(form, summary.requests, summary.duration, summary.bytes, failed,
-		latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
+		latency:percentile(50), latency:percentile(99)))
 end
 `
 
-// load is the result of a run of wrk.
-type load struct {
-	Requests, Micros, Bytes, Failed float64
-	P50, P95, P99, Max              float64 // µs
-	CPU                             float64 // seconds, of the server
+// load returns a side that sends a list of requests to a server for ten seconds, over 64 connections, each of which
+// asks as soon as it is answered. Its figure is requests a second. wrk gets half of the cores, because the server needs
+// the others.
+func (b *bench) load(name string, s *server, list []string) side {
+	file := b.path(name + ".txt")
+	check(os.WriteFile(file, []byte(strings.Join(list, "\n")+"\n"), 0o600))
+	return side{name, func() (float64, string) {
+		before := cpuOf(s.cmd.Process.Pid)
+		out, _ := b.run(b.peer(nil, "wrk.sh", "-t", strconv.Itoa(max(1, runtime.GOMAXPROCS(0)/2)), "-c", "64", "-d",
+			"10s", "-H", "Accept-Encoding: gzip", "-s", b.path("play.lua"), "http://"+s.address+"/", "--", file))
+		micros := (cpuOf(s.cmd.Process.Pid) - before) * 1e6
+		var l struct{ Requests, Micros, Bytes, Failed, P50, P99 float64 }
+		if err := json.Unmarshal(out[max(0, bytes.LastIndexByte(out, '{')):], &l); err != nil || l.Failed > 0 ||
+			l.Requests == 0 {
+			failf("%.0f of %.0f requests failed; %w\n%s", l.Failed, l.Requests, err, out)
+		}
+		log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms", l.Requests,
+			l.Bytes/l.Requests, micros/l.Requests, l.P50/1e3, l.P99/1e3)
+		b.note(name+", processor", micros/l.Requests)
+		b.note(name+", p99", l.P99/1e3)
+		return l.Requests / l.Micros * 1e6, ""
+	}}
 }
 
-func (l load) perSecond() float64 { return l.Requests / l.Micros * 1e6 }
-func (l load) cpuMicros() float64 { return l.CPU / l.Requests * 1e6 }
-func (l load) p95() float64       { return l.P95 / 1e3 }
-func (l load) p99() float64       { return l.P99 / 1e3 }
-func (l load) max() float64       { return l.Max / 1e3 }
-
-// load sends a list of requests to a server, with half of the cores for wrk, because the server needs the others.
-func (b *reading) load(ctx context.Context, s *server, list string) (l load, err error) {
-	before, err := cpuOf(s.cmd.Process.Pid)
-	if err != nil {
-		return l, err
+// compareFiles requests every file from both servers. Both must send the same compressed bytes.
+func (b *bench) compareFiles(files []string, ours, peer *server) {
+	names := slices.Compact(slices.Sorted(slices.Values(files)))
+	var g errgroup.Group
+	g.SetLimit(8)
+	for _, name := range names {
+		g.Go(func() error {
+			return attempt(func() {
+				var bodies [2][]byte
+				for i, s := range []*server{ours, peer} {
+					body, response := b.read("http://" + s.address + name)
+					if e := response.Header.Get("Content-Encoding"); e != "gzip" ||
+						response.ContentLength != int64(len(body)) {
+						failf("%s%s: Content-Encoding %q, Content-Length %d of %d bytes", s.address, name, e,
+							response.ContentLength, len(body))
+					}
+					bodies[i] = body
+				}
+				if !bytes.Equal(bodies[0], bodies[1]) {
+					failf("%s: ours sends %d bytes, nginx %d different ones", name, len(bodies[0]), len(bodies[1]))
+				}
+			})
+		})
 	}
-	out, _, err := run(peer(ctx, nil, "wrk.sh", "-t", strconv.Itoa(max(1, runtime.GOMAXPROCS(0)/2)), "-c",
-		strconv.Itoa(b.connections), "-d", strconv.Itoa(b.seconds)+"s", "-H", "Accept-Encoding: gzip", "-s",
-		filepath.Join(b.dir, "play.lua"), "http://"+s.address+"/", "--", list))
-	if err != nil {
-		return l, err
-	}
-	after, err := cpuOf(s.cmd.Process.Pid)
-	if err != nil {
-		return l, err
-	}
-	last := out[max(0, bytes.LastIndexByte(out[:max(0, len(out)-1)], '\n')+1):]
-	if err := json.Unmarshal(last, &l); err != nil {
-		return l, fmt.Errorf("parse the output of wrk: %w\n%s", err, out)
-	}
-	if l.Failed > 0 || l.Requests == 0 {
-		return l, fmt.Errorf("%.0f of %.0f requests failed\n%s", l.Failed, l.Requests, out)
-	}
-	l.CPU = after - before
-	log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms, maximum %.3g ms",
-		l.Requests, l.Bytes/l.Requests, l.cpuMicros(), l.P50/1e3, l.p99(), l.max())
-	return l, nil
+	check(g.Wait())
+	log.Printf("%d files: status, Content-Encoding, Content-Length and body are equal", len(names))
 }
 
-// swapInterval is the time between two snapshots.
-const swapInterval = 2 * time.Second
+// mixes are lists of paths.
+type mixes struct {
+	files, paths         []string // files under their own names, and under the paths of the API
+	edgeFiles, edgePaths []string // the same without logs, which "tollbook edge nginx" forwards to serve
+	windows              []string
+}
 
-// measureSwaps compares the same load with and without snapshots that replace each other.
-func (b *reading) measureSwaps(ctx context.Context, r *report, ours *server) error {
-	if _, err := os.Stat(keptPointer(b.public, 1)); err != nil {
-		return errors.New("-swap generates its directory; leave out -public")
-	}
-	still := b.side("still", ours, b.mixes.addresses)
-	swaps := func(ctx context.Context) (float64, error) {
-		swapping, stop := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() {
-			for i := 0; ; i++ {
-				select {
-				case <-swapping.Done():
-					done <- nil
-					return
-				case <-time.After(swapInterval):
-				}
-				if err := point(b.public, i%2); err != nil {
-					done <- err
-					return
-				}
+// openSnapshot calls f with the current snapshot of a published folder and its index.
+func openSnapshot(public string, f func(*output.Snapshot, *routes.Index)) {
+	source := must(output.OpenSource(public, slog.New(slog.DiscardHandler)))
+	defer source.Close()
+	snap := must(source.Current())
+	defer snap.Release()
+	index := new(routes.Index)
+	check(json.Unmarshal(must(snap.ReadFile(routes.IndexFile)), index))
+	f(snap, index)
+}
+
+var deeper = regexp.MustCompile(`^v1/services/.*per_page=25/page=([2-9]|[1-9][0-9]+)\.json$`)
+
+// newMixes chooses paths of a publication, always the same ones.
+func newMixes(public string) (m mixes) {
+	r := rand.New(rand.NewPCG(4020, 402))
+	openSnapshot(public, func(snap *output.Snapshot, index *routes.Index) {
+		var details, pages []string
+		for _, name := range snap.Names() {
+			if detail.MatchString(name) {
+				details = append(details, name)
+			} else if deeper.MatchString(name) {
+				pages = append(pages, name)
 			}
-		}()
-		value, err := b.side("swaps", ours, b.mixes.addresses)(ctx)
-		stop()
-		return value, errors.Join(err, <-done)
+		}
+		few := func(of []string, n int) []string {
+			r.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+			return of[:min(n, len(of))]
+		}
+		details, pages = few(details, 2000), few(pages, 1000)
+		for range 10_000 {
+			from := []string{"v1/services.json", "v1/services.json", "v1/services.json", "v1/changes.json",
+				"v1/facilitators.json"}
+			switch n := r.IntN(100); {
+			case n >= 90:
+				from = pages
+			case n >= 70:
+				from = details
+			}
+			name := from[r.IntN(len(from))]
+			path, query, err := routes.Request(name)
+			check(err)
+			request := strings.TrimSuffix(path+"?"+query, "?")
+			m.files, m.paths = append(m.files, "/"+name), append(m.paths, request)
+			if path != "/v1/changes" {
+				m.edgeFiles, m.edgePaths = append(m.edgeFiles, "/"+name), append(m.edgePaths, request)
+			}
+		}
+		m.windows = windows(r, index)
+	})
+	return m
+}
+
+// windows returns pages that are not files: eight in ten of services, the others of the catalogue and of the log of
+// checks. Their responses have some 150 MB, more than serve caches.
+func windows(r *rand.Rand, index *routes.Index) (lines []string) {
+	var filters []string // of lists of services
+	for _, key := range slices.Sorted(maps.Keys(index.Lists)) {
+		path, query, err := routes.Request(key + "/sort=newest/per_page=25/page=1.json")
+		if err != nil || path != "/v1/services" {
+			continue
+		}
+		values := must(url.ParseQuery(query))
+		values.Del("sort")
+		values.Del("per_page")
+		values.Del("page")
+		if len(values) < 2 { // readers filter by one thing
+			filters = append(filters, values.Encode())
+		}
 	}
-	if _, err := alternate(ctx, b.runs, swaps, still); err != nil {
-		return err
+	for range 40_000 {
+		switch r.IntN(10) {
+		case 0:
+			lines = append(lines, fmt.Sprintf("/discovery/resources?limit=%d&offset=%d", 1+r.IntN(99), r.IntN(10_000)))
+		case 1:
+			lines = append(lines, fmt.Sprintf("/v1/checks?limit=%d&offset=%d", 1+r.IntN(99), r.IntN(5_000)))
+		default:
+			per := 1 + r.IntN(98)
+			if per == site.PageSize {
+				per++
+			}
+			line := fmt.Sprintf("/v1/services?sort=%s&per_page=%d", site.Orders[r.IntN(len(site.Orders))], per)
+			total, depth := index.Lists["v1/services"], 20.0
+			if filter := filters[r.IntN(len(filters))]; r.IntN(2) == 0 && filter != "" {
+				q := must(routes.ParseRequest("/v1/services", filter))
+				line, total, depth = line+"&"+filter, index.Lists[q.ListKey()], 4
+			}
+			page := min(1+int(depth*r.ExpFloat64()), site.MaxPage, max(1, total/per)) // few readers go far
+			lines = append(lines, fmt.Sprintf("%s&page=%d", line, page))
+		}
 	}
-	const peer = "no new snapshot"
-	r.compare("p99 while snapshots are published", peer, "ms", b.of("swaps", load.p99), b.of("still", load.p99),
-		atMost(1.5))
-	r.compare("slowest request", peer, "ms", b.of("swaps", load.max), b.of("still", load.max), limit{})
-	r.compare("processor time of a request", peer, "µs", b.of("swaps", load.cpuMicros), b.of("still", load.cpuMicros),
-		limit{})
-	return nil
+	return lines
 }

@@ -5,11 +5,12 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,8 +31,8 @@ import (
 // A result at a place is worth (2^grade - 1) / log2(place + 1). The gain of a query is the sum over its first ten
 // results. nDCG@10 is the gain divided by that of the best possible order. So it lies between 0 and 1. success@1 is the
 // share of queries whose first result has grade 3.
-var relevanceStage = stage{"relevance", "measure what a search finds, beside pagefind and Postgres",
-	func(*flag.FlagSet) func(context.Context, *report) error { return measureRelevance }}
+var relevanceStage = stage{name: "relevance", short: "measure what a search finds, beside pagefind and Postgres",
+	flags: plain((*bench).measureRelevance)}
 
 //go:embed testdata
 var queryFiles embed.FS
@@ -51,15 +52,8 @@ type endpoint struct {
 }
 
 // readDocuments returns the services by slug.
-func readDocuments() ([]document, error) {
-	file, err := queryFiles.ReadFile("testdata/services.json")
-	if err != nil {
-		return nil, err
-	}
-	var list []document
-	if err := json.Unmarshal(file, &list); err != nil {
-		return nil, err
-	}
+func readDocuments() (list []document) {
+	check(json.Unmarshal(must(queryFiles.ReadFile("testdata/services.json")), &list))
 	for _, l := range sample.Listings(time.Unix(0, 0), time.Hour) {
 		d := document{Slug: l.Slug, Name: l.Name, Category: l.Category, Description: l.Description,
 			Endpoints: []endpoint{}}
@@ -69,71 +63,101 @@ func readDocuments() ([]document, error) {
 		list = append(list, d)
 	}
 	slices.SortFunc(list, func(a, b document) int { return strings.Compare(a.Slug, b.Slug) })
-	return list, nil
+	return list
 }
 
-// searchEngine returns the slugs that it finds for each query, at most ten, the best first.
-type searchEngine func(ctx context.Context, documents []document, queries []string) ([][]string, error)
+// maxResults is the number of results that count.
+const maxResults = 10
 
-// searchPeers are the engines that ours is compared with.
-var searchPeers = []struct {
-	name   string
-	search searchEngine
-}{
-	{"pagefind 1.6", searchPagefind},
-	{"Postgres, all words", postgresEngine("websearch_to_tsquery('english', $1)")},
-	{"Postgres, any word", postgresEngine(
-		"replace(plainto_tsquery('english', $1)::text, ' & ', ' | ')::tsquery")},
-}
-
-func measureRelevance(ctx context.Context, r *report) error {
-	documents, err := readDocuments()
-	if err != nil {
-		return err
-	}
-	sets, err := readSets()
-	if err != nil {
-		return err
-	}
-	for _, set := range sets {
-		ours, err := set.measure(ctx, documents, searchOurs)
-		if err != nil {
-			return err
-		}
-		for _, p := range searchPeers {
-			theirs, err := set.measure(ctx, documents, p.search)
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.name, err)
-			}
+func (b *bench) measureRelevance() {
+	documents := readDocuments()
+	d := b.postgres(b.path("postgres"), true)
+	conn := must(pgx.Connect(b.ctx, d.DSN()))
+	b.atEnd(func() { _ = conn.Close(context.Background()) })
+	b.insertDocuments(conn, documents)
+	for _, set := range []querySet{readSet("tune"), readSet("heldout")} {
+		ours := set.measure(searchOurs(documents, set.queries))
+		for _, p := range []struct {
+			name    string
+			results [][]string
+		}{
+			{"pagefind 1.6", b.searchPagefind(documents, set)},
+			{"Postgres, all words", b.searchPostgres(conn, set.queries, "websearch_to_tsquery('english', $1)")},
+			{"Postgres, any word", b.searchPostgres(conn, set.queries,
+				"replace(plainto_tsquery('english', $1)::text, ' & ', ' | ')::tsquery")},
+		} {
+			theirs := set.measure(p.results)
 			about := fmt.Sprintf("%s, %d queries: ", set.name, len(set.queries))
-			r.compare(about+"nDCG@10", p.name, "", []float64{ours.ndcg}, []float64{theirs.ndcg}, atLeast(1))
-			r.compare(about+"success@1", p.name, "", []float64{ours.success}, []float64{theirs.success}, atLeast(1))
+			b.figures = map[string][]float64{"nDCG": {ours.ndcg}, "success": {ours.success}}
+			b.figures[p.name] = []float64{theirs.ndcg}
+			b.compare(about+"nDCG@10", "", "nDCG", p.name, atLeast(1))
+			b.figures[p.name] = []float64{theirs.success}
+			b.compare(about+"success@1", "", "success", p.name, atLeast(1))
 		}
 	}
-	return nil
 }
 
-// readSets returns the sets of queries that there are.
-func readSets() (sets []querySet, err error) {
-	for _, name := range []string{"tune", "heldout"} {
-		file, err := queryFiles.ReadFile("testdata/" + name + ".txt")
-		if os.IsNotExist(err) {
+// querySet is a set of queries with the services that answer them.
+type querySet struct {
+	name    string
+	queries []string
+	grades  []map[string]int // of each query, by slug
+}
+
+// readSet reads lines of a query, a bar, and slugs with their grades.
+func readSet(name string) querySet {
+	s := querySet{name: name}
+	for line := range strings.Lines(string(must(queryFiles.ReadFile("testdata/" + name + ".txt")))) {
+		query, answers, _ := strings.Cut(strings.TrimSpace(line), "|")
+		if query == "" || query[0] == '#' {
 			continue
 		}
-		if err != nil {
-			return nil, err
+		grades := map[string]int{}
+		for _, answer := range strings.Fields(answers) {
+			slug, grade, _ := strings.Cut(answer, "=")
+			grades[slug] = must(strconv.Atoi(grade))
+			if grades[slug] < 1 || grades[slug] > 3 {
+				failf("read queries of %s: %s has no grade from 1 to 3", name, slug)
+			}
 		}
-		s, err := parseSet(name, string(file))
-		if err != nil {
-			return nil, err
+		if len(grades) == 0 {
+			failf("read queries of %s: %q has no answers", name, query)
 		}
-		sets = append(sets, s)
+		s.queries, s.grades = append(s.queries, strings.TrimSpace(query)), append(s.grades, grades)
 	}
-	return sets, nil
+	return s
+}
+
+// quality is the mean over a set's queries.
+type quality struct{ ndcg, success float64 }
+
+// measure returns the quality of the results of each query: slugs, the best first.
+func (s *querySet) measure(results [][]string) (q quality) {
+	for i, slugs := range results {
+		var grades []int
+		for _, slug := range slugs {
+			grades = append(grades, s.grades[i][slug])
+		}
+		best := slices.Collect(maps.Values(s.grades[i]))
+		slices.SortFunc(best, func(a, b int) int { return b - a })
+		q.ndcg += gain(grades) / gain(best) / float64(len(results))
+		if len(grades) > 0 && grades[0] == 3 {
+			q.success += 1 / float64(len(results))
+		}
+	}
+	return q
+}
+
+// gain returns the discounted cumulative gain of grades.
+func gain(grades []int) (sum float64) {
+	for i, grade := range grades[:min(len(grades), maxResults)] {
+		sum += (math.Pow(2, float64(grade)) - 1) / math.Log2(float64(i+2))
+	}
+	return sum
 }
 
 // searchOurs searches as /v1/search does.
-func searchOurs(_ context.Context, documents []document, queries []string) (results [][]string, err error) {
+func searchOurs(documents []document, queries []string) (results [][]string) {
 	w := search.NewWeigher()
 	for i := range documents {
 		d := &documents[i]
@@ -146,17 +170,14 @@ func searchOurs(_ context.Context, documents []document, queries []string) (resu
 	index := w.Index()
 	from := termsInMemory{w, w.Shards(), len(documents)}
 	for _, q := range queries {
-		matches, err := search.Find(&index, q, from)
-		if err != nil {
-			return nil, err
-		}
+		matches := must(search.Find(&index, q, from))
 		slugs := []string{}
 		for _, hit := range matches.Hits[:min(len(matches.Hits), maxResults)] {
 			slugs = append(slugs, documents[hit.Place].Slug)
 		}
 		results = append(results, slugs)
 	}
-	return results, nil
+	return results
 }
 
 // termsInMemory contains the files of terms.
@@ -169,94 +190,49 @@ type termsInMemory struct {
 func (m termsInMemory) Shard(name string) (*search.Shard, error) {
 	var lines [][]byte
 	for _, term := range m.shards[name] {
-		line, err := json.Marshal(m.weigher.Term(term))
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
+		lines = append(lines, must(json.Marshal(m.weigher.Term(term))))
 	}
 	return search.ParseShard(lines, m.services)
 }
 
 func (m termsInMemory) Vocabulary() (*site.Vocabulary, error) {
-	v := m.weigher.Vocabulary()
-	return &v, nil
+	return new(m.weigher.Vocabulary()), nil
 }
 
 // searchPagefind makes an HTML page of each service, indexes the pages and searches them with pagefind's own script.
-func searchPagefind(ctx context.Context, documents []document, queries []string) (results [][]string, err error) {
-	dir, err := temporary()
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	input, err := json.Marshal(map[string]any{"documents": documents, "queries": queries, "folder": dir})
-	if err != nil {
-		return nil, err
-	}
-	cmd := peer(ctx, nil, "pagefind.sh", dir)
-	cmd.Stdin = bytes.NewReader(input)
-	out, _, err := run(cmd)
-	if err != nil {
-		return nil, err
-	}
-	return results, json.Unmarshal(out, &results)
+func (b *bench) searchPagefind(documents []document, set querySet) (results [][]string) {
+	dir := b.path("pagefind-" + set.name)
+	check(os.MkdirAll(dir, 0o755))
+	cmd := b.peer(nil, "pagefind.sh", dir)
+	cmd.Stdin = bytes.NewReader(must(json.Marshal(map[string]any{"documents": documents, "queries": set.queries,
+		"folder": dir})))
+	out, _ := b.run(cmd)
+	check(json.Unmarshal(out, &results))
+	return results
 }
 
-// postgresEngine returns an engine that ranks by ts_rank_cd over weighted fields. query is the expression of a tsquery.
-func postgresEngine(query string) searchEngine {
-	return func(ctx context.Context, documents []document, queries []string) (results [][]string, err error) {
-		dir, err := temporary()
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		server, err := startPostgres(ctx, filepath.Join(dir, "postgres"), true)
-		if err != nil {
-			return nil, err
-		}
-		defer server.end()
-		conn, err := pgx.Connect(ctx, server.DSN())
-		if err != nil {
-			return nil, err
-		}
-		defer conn.Close(context.WithoutCancel(ctx))
-		if err := insertDocuments(ctx, conn, documents); err != nil {
-			return nil, err
-		}
-		for _, text := range queries {
-			rows, err := conn.Query(ctx, `SELECT slug FROM document, (SELECT `+query+` AS q) AS query WHERE words @@ q
-				ORDER BY ts_rank_cd(words, q) DESC, slug LIMIT $2`, text, maxResults)
-			if err != nil {
-				return nil, err
-			}
-			slugs, err := pgx.CollectRows(rows, pgx.RowTo[string])
-			if err != nil {
-				return nil, err
-			}
-			results = append(results, slugs)
-		}
-		return results, nil
+// searchPostgres ranks by ts_rank_cd over weighted fields. query is the expression of a tsquery.
+func (b *bench) searchPostgres(conn *pgx.Conn, queries []string, query string) (results [][]string) {
+	for _, text := range queries {
+		rows := must(conn.Query(b.ctx, `SELECT slug FROM document, (SELECT `+query+` AS q) AS query WHERE words @@ q
+			ORDER BY ts_rank_cd(words, q) DESC, slug LIMIT $2`, text, maxResults))
+		results = append(results, must(pgx.CollectRows(rows, pgx.RowTo[string])))
 	}
+	return results
 }
 
 // insertDocuments creates the table of documents. Words of names weigh most, then categories and descriptions, then
 // endpoints.
-func insertDocuments(ctx context.Context, conn *pgx.Conn, documents []document) error {
-	if _, err := conn.Exec(ctx, `CREATE TABLE document (slug text, words tsvector)`); err != nil {
-		return err
-	}
+func (b *bench) insertDocuments(conn *pgx.Conn, documents []document) {
+	must(conn.Exec(b.ctx, `CREATE TABLE document (slug text, words tsvector)`))
 	for _, d := range documents {
 		var endpoints strings.Builder
 		for _, e := range d.Endpoints { // the parser takes a path for one word
 			fmt.Fprintf(&endpoints, "%s %s. ", strings.ReplaceAll(e.Path, "/", " "), e.Description)
 		}
-		if _, err := conn.Exec(ctx, `INSERT INTO document VALUES ($1, setweight(to_tsvector('english', $2), 'A') ||
+		must(conn.Exec(b.ctx, `INSERT INTO document VALUES ($1, setweight(to_tsvector('english', $2), 'A') ||
 			setweight(to_tsvector('english', $3), 'B') || setweight(to_tsvector('english', $4), 'B') ||
 			setweight(to_tsvector('english', $5), 'C'))`,
-			d.Slug, d.Name, d.Category, d.Description, endpoints.String()); err != nil {
-			return err
-		}
+			d.Slug, d.Name, d.Category, d.Description, endpoints.String()))
 	}
-	return nil
 }

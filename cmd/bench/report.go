@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"os/exec"
 	"runtime"
@@ -14,31 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 )
-
-// A side runs once and returns its result, in the unit of its comparison.
-type side func(ctx context.Context) (float64, error)
-
-// alternate runs the sides one after the other, count times. It returns a list for each side, with a value for each
-// run.
-func alternate(ctx context.Context, count int, sides ...side) ([][]float64, error) {
-	results := make([][]float64, len(sides))
-	for run := range count {
-		for i, side := range sides {
-			value, err := side(ctx)
-			if err != nil {
-				return nil, fmt.Errorf("run %d of side %d: %w", run+1, i+1, err)
-			}
-			results[i] = append(results[i], value)
-			log.Printf("run %d of %d, side %d: %.4g", run+1, count, i+1, value)
-		}
-	}
-	return results, nil
-}
-
-// series are values of several runs, by what was measured.
-type series map[string][]float64
-
-func (s series) add(what string, value float64) { s[what] = append(s[what], value) }
 
 // spread is the minimum, median and maximum of several runs.
 type spread struct {
@@ -114,29 +87,41 @@ type report struct {
 	Go      string    `json:"go"`
 	Cores   int       `json:"cores"`
 	Results []result  `json:"results"`
+
+	figures map[string][]float64 // of each run, by what was measured
 }
 
-func newReport() *report {
+func newReport() report {
 	commit, _ := exec.Command("git", "describe", "--always", "--dirty").Output() // none outside a clone
-	return &report{Command: strings.Join(append([]string{"go run ./cmd/bench"}, os.Args[1:]...), " "),
+	return report{Command: strings.Join(append([]string{"go run ./cmd/bench"}, os.Args[1:]...), " "),
 		Commit: strings.TrimSpace(string(commit)), When: time.Now().UTC().Truncate(time.Second),
-		Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0)}
+		Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), figures: map[string][]float64{}}
 }
 
-// compare adds a line. Both ours and theirs have a value for each run.
-func (r *report) compare(what, peer, unit string, ours, theirs []float64, l limit) {
-	ratios := make([]float64, min(len(ours), len(theirs)))
+// note records a figure of a run.
+func (r *report) note(what string, value float64) { r.figures[what] = append(r.figures[what], value) }
+
+// compare adds a line about two figures, each with a value for each run.
+func (r *report) compare(what, unit, ours, peer string, l limit) {
+	ratios := slices.Clone(r.figures[ours])
 	for i := range ratios {
-		ratios[i] = ours[i] / theirs[i]
+		ratios[i] /= r.figures[peer][i]
 	}
-	ratio, other := newSpread(ratios), newSpread(theirs)
-	r.Results = append(r.Results, result{what, unit, newSpread(ours), peer, &other, &ratio, l, l.verdict(ratio.Median)})
+	ratio, other := newSpread(ratios), newSpread(r.figures[peer])
+	r.Results = append(r.Results, result{what, unit, newSpread(r.figures[ours]), peer, &other, &ratio, l,
+		l.verdict(ratio.Median)})
 }
 
 // add adds a line without a peer.
 func (r *report) add(what, unit string, l limit, values ...float64) {
 	s := newSpread(values)
 	r.Results = append(r.Results, result{What: what, Unit: unit, Ours: s, Limit: l, Verdict: l.verdict(s.Median)})
+}
+
+// percentile returns the value that this many of a hundred values do not exceed.
+func percentile(values []float64, n int) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)*n+99)/100-1]
 }
 
 // print writes the report as text to stderr and as JSON to stdout.

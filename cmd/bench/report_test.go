@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,29 +10,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAlternate checks the order of the runs: neighbouring runs are compared.
+// TestAlternate checks the order of the runs: neighbouring runs are compared. All sides must do the
+// same work.
 func TestAlternate(t *testing.T) {
 	var order []string
 	count := func(name string, value float64) side {
-		return func(context.Context) (float64, error) {
+		return side{name, func() (float64, string) {
 			order = append(order, name)
 			value++
-			return value, nil
-		}
+			return value, "3 rows"
+		}}
 	}
-	results, err := alternate(t.Context(), 3, count("ours", 10), count("theirs", 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &bench{runs: 3, report: report{figures: map[string][]float64{}}}
+	b.alternate(count("ours", 10), count("theirs", 0))
 	if diff := cmp.Diff([]string{"ours", "theirs", "ours", "theirs", "ours", "theirs"}, order); diff != "" {
 		t.Errorf("order of the runs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]float64{{11, 12, 13}, {1, 2, 3}}, results); diff != "" {
-		t.Errorf("results of the sides (-want +got):\n%s", diff)
+	if diff := cmp.Diff(map[string][]float64{"ours": {11, 12, 13}, "theirs": {1, 2, 3}}, b.figures); diff != "" {
+		t.Errorf("figures of the sides (-want +got):\n%s", diff)
+	}
+	err := attempt(func() { b.alternate(side{"short", func() (float64, string) { return 9, "2 rows" }}) })
+	if err == nil || !strings.Contains(err.Error(), "short did 2 rows, want 3 rows") {
+		t.Errorf("a side that does less: %v", err)
 	}
 	broken := errors.New("peer is not installed")
-	if _, err := alternate(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err,
-		broken) {
+	err = attempt(func() { b.alternate(side{"broken", func() (float64, string) { check(broken); return 0, "" }}) })
+	if !errors.Is(err, broken) {
 		t.Errorf("a side that fails: %v", err)
 	}
 }
@@ -41,9 +43,10 @@ func TestAlternate(t *testing.T) {
 // TestReport checks the text of a report: its ratios are those of each run, not of the medians.
 func TestReport(t *testing.T) {
 	r := &report{Command: "go run ./cmd/bench read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-		Go: "go1.26", Cores: 2}
-	r.compare("literal file", "nginx", "requests/s", []float64{90, 100, 120}, []float64{100, 50, 240}, atLeast(0.9))
-	r.compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2}, atMost(2))
+		Go: "go1.26", Cores: 2, figures: map[string][]float64{"serve": {90, 100, 120}, "nginx": {100, 50, 240}, "build": {6, 4, 5},
+			"deflate": {2, 2, 2}}}
+	r.compare("literal file", "requests/s", "serve", "nginx", atLeast(0.9))
+	r.compare("whole build", "s", "build", "deflate", atMost(2))
 	r.add("maximum memory", "MB", atMost(2), 3, 1, 2)
 	r.add("files", "", limit{}, 7)
 	var text bytes.Buffer

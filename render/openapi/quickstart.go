@@ -1,8 +1,6 @@
 package openapi
 
 import (
-	"bytes"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -34,26 +32,6 @@ func (a *Document) quickstart() []quickCall {
 
 // TypesData returns the value of the template of the page of types.
 func (a *Document) TypesData() []referenceType { return a.types() }
-
-// WriteMarkdown writes each route with its parameters.
-func (r *Reference) WriteMarkdown(b *bytes.Buffer) {
-	for _, group := range r.Groups {
-		fmt.Fprintf(b, "\n## %s\n", group.Name)
-		for _, op := range group.Operations {
-			fmt.Fprintf(b, "\n### `%s %s`\n\n%s\n", op.Method, op.Path, op.Summary)
-			for i, param := range op.Params {
-				if i == 0 {
-					b.WriteByte('\n')
-				}
-				fmt.Fprintf(b, "- `%s`: %s Allowed values: %s.", param.Name, param.About, param.Allowed)
-				if param.Default != "" {
-					fmt.Fprintf(b, " Default: %s.", param.Default)
-				}
-				b.WriteByte('\n')
-			}
-		}
-	}
-}
 
 // Span is a run of text, as code or not.
 type Span struct {
