@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -292,12 +291,63 @@ func runClients(t *testing.T, base string, responses []x402test.Response) map[st
 	return said
 }
 
-var (
-	_ = errors.New
-	_ = net.Dial
-	_ probe.Options
-)
-
+// compareWithClients compares which rows and offers this program calls payable with those that clients pay.
 func compareWithClients(t *testing.T, server *httptest.Server, responses []x402test.Response,
 	said map[string]map[string][]attempt) {
+	t.Helper()
+	prober := probe.New(probe.Options{Now: func() time.Time { return clientsTime },
+		Guard: &probe.Guard{AllowPrivate: []string{server.Listener.Addr().String()}}})
+	defer prober.Close()
+	for _, r := range responses {
+		result := prober.Probe(t.Context(), probe.Target{URL: server.URL + "/" + r.Name, Method: http.MethodGet,
+			OnlyMethod: true, Session: &probe.Session{}})
+		for i, reason := range x402.UnsignableRows(x402.Evidence{Endpoint: "GET /x", Captured: result.Captured}) {
+			row := &result.Captured.Envelope.Accepts[i]
+			payer, refusal := "", ""
+			for _, client := range clientNames {
+				for _, a := range said[r.Name][client] {
+					if a.Pays != nil && isRow(a.Pays.Accepted, row) {
+						payer = client
+					} else if a.Reason != "" {
+						refusal += client + ": " + a.words(server.URL) + " "
+					}
+				}
+			}
+			if (payer != "") != (reason == "") {
+				fmt.Printf("DIFF %s row %d: ours %q; payer %q; refusals %s\n", r.Name, i+1, reason, payer, refusal)
+			}
+		}
+		for i, o := range result.Offers {
+			payer, refusal := "", ""
+			for _, client := range clientNames {
+				for _, a := range said[r.Name][client] {
+					if a.Pays != nil && (a.Pays.Scheme == o.Scheme || a.Pays.Invoice != "" && o.Protocol == "l402") {
+						payer = client
+					} else if a.Reason != "" {
+						refusal += client + ": " + a.words(server.URL) + " "
+					}
+				}
+			}
+			if (payer != "") != (o.Fault() == "") {
+				fmt.Printf("DIFF %s offer %d %s: ours %q; payer %q; refusals %s\n", r.Name, i+1, o.Scheme, o.Fault(), payer, refusal)
+			}
+		}
+	}
+}
+
+// isRow reports whether a row that a client pays is a row of an envelope.
+func isRow(paid json.RawMessage, row *x402.Requirement) bool {
+	return describeRow(paid) == describeRow(row.Raw)
+}
+
+// describeRow returns the terms of a row, under the names of both versions.
+func describeRow(raw json.RawMessage) string {
+	var r struct{ Scheme, Network, Asset, PayTo, Amount, MaxAmountRequired any }
+	if json.Unmarshal(raw, &r) != nil {
+		return ""
+	}
+	if r.Amount == nil {
+		r.Amount = r.MaxAmountRequired
+	}
+	return fmt.Sprint(r.Scheme, r.Network, r.Asset, r.PayTo, r.Amount)
 }
