@@ -25,6 +25,7 @@ import (
 	"tollbook/cmd/nodetest"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
+	"tollbook/site/invisible"
 	"tollbook/site/rail/railtest"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
@@ -121,7 +122,7 @@ func (a *attempt) words(base string) string {
 		}
 		return text
 	}
-	reason := strings.Join(strings.Fields(strings.ReplaceAll(a.Reason, base, "BASE")), " ")
+	reason := invisible.Replace(strings.Join(strings.Fields(strings.ReplaceAll(a.Reason, base, "BASE")), " "))
 	reason, _, _ = strings.Cut(reason, ` {"x402Version"`)
 	if r := []rune(reason); len(r) > 110 {
 		reason = string(r[:110]) + "…"
@@ -306,7 +307,7 @@ func compareWithClients(t *testing.T, server *httptest.Server, responses []x402t
 			payer, refusal := "", ""
 			for _, client := range clientNames {
 				for _, a := range said[r.Name][client] {
-					if a.Pays != nil && isRow(a.Pays.Accepted, row) {
+					if a.Pays != nil && isRow(a.paidRow(), row) {
 						payer = client
 					} else if a.Reason != "" {
 						refusal += client + ": " + a.words(server.URL) + " "
@@ -350,4 +351,12 @@ func describeRow(raw json.RawMessage) string {
 		r.Amount = r.MaxAmountRequired
 	}
 	return fmt.Sprint(r.Scheme, r.Network, r.Asset, r.PayTo, r.Amount)
+}
+
+// paidRow returns the row that a client pays by. A payment of version 1 does not repeat it.
+func (a *attempt) paidRow() json.RawMessage {
+	if a.Pays.Accepted != nil {
+		return a.Pays.Accepted
+	}
+	return a.Row
 }

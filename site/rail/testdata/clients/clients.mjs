@@ -40,13 +40,15 @@ let chain // the host of the node that is asked
 // chainIDs are the ids of the chains of nodes, by host. Every other node is one of Base.
 const chainIDs = { 'rpc.tempo.xyz': 4217, 'rpc.moderato.tempo.xyz': 42431 }
 
+// granted are the functions of contracts that answer with the largest number: allowance and balanceOf. Others answer 0.
+const granted = ['0xdd62ed3e', '0x70a08231']
+
 // nodeAnswer is the result of a call of a node, of an EVM chain or of Solana.
 function nodeAnswer({ method, params }) {
-  const word = '0x' + 'f'.repeat(64)
   const context = { slot: 1 }
   switch (method) {
     case 'eth_chainId': return { result: '0x' + (chainIDs[chain] ?? 8453).toString(16) }
-    case 'eth_call': return { result: word } // the allowance of Permit2, a balance
+    case 'eth_call': return { result: '0x' + (granted.includes(params[0].data.slice(0, 10)) ? 'f' : '0').repeat(64 * 16) }
     case 'eth_getTransactionCount': return { result: '0x0' }
     case 'eth_estimateGas': return { result: '0x186a0' }
     case 'eth_gasPrice': case 'eth_maxPriorityFeePerGas': return { result: '0x1' }
@@ -204,7 +206,7 @@ function mppPayment({ value }) {
 const bigLimit = 10n ** 40n
 const solanaNode = { svmConfig: { rpcUrl: node } }
 const mppMethods = [
-  tempo.common({ account, maxDeposit: '1000000' }), tempo.subscription({ account }),
+  tempo.common({ account, maxDeposit: '1000000' }), tempo.sessionLegacy.method({ account, maxDeposit: '1000000' }), tempo.subscription({ account }),
   evm({ account, authorization: { name: 'USD Coin', version: '2' } }),
   stripe.charge({ createToken: async () => 'spt_test', paymentMethod: 'pm_test' }),
 ].flat()
@@ -215,7 +217,7 @@ const mpp = (methods) => (fetch, choose) => Fetch.from({
   orderChallenges: (candidates) => {
     const requests = candidates.map((c) => c.challenge)
     const chosen = choose(requests, requests[0])
-    return candidates.filter((c) => c.challenge === chosen || c.challenge.id === chosen?.id)
+    return candidates.filter((c) => c.challenge === chosen)
   },
 })
 
