@@ -206,7 +206,8 @@ function mppPayment({ value }) {
 const bigLimit = 10n ** 40n
 const solanaNode = { svmConfig: { rpcUrl: node } }
 const mppMethods = [
-  tempo.common({ account, maxDeposit: '1000000' }), tempo.sessionLegacy.method({ account, maxDeposit: '1000000' }), tempo.subscription({ account }),
+  tempo.common({ account, maxDeposit: '1000000' }), tempo.sessionLegacy.method({ account, maxDeposit: '1000000' }), 
+  tempo.subscription({ account, accessKey: { accessKeyAddress: account.address, keyType: 'secp256k1' } }),
   evm({ account, authorization: { name: 'USD Coin', version: '2' } }),
   stripe.charge({ createToken: async () => 'spt_test', paymentMethod: 'pm_test' }),
 ].flat()
@@ -227,7 +228,7 @@ const clients = {
   '@x402/fetch': (url) => attempts(url, (f, choose) => wrapFetchWithPayment(f, newClient(choose)), x402Payment),
   mppx: (url) => attempts(url, mpp(mppMethods), anyMPP),
   '@solana/mpp': (url) => attempts(url, mpp([solana.charge({ signer: solanaSigner })]), anyMPP),
-  'lightning-tools': lightning,
+  '@getalby/lightning-tools': lightning,
 }
 
 // lightning runs Alby's client, whose wallet is told which invoice to pay.
