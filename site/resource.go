@@ -287,7 +287,40 @@ type PricingEntry struct {
 	PriceCaveat *string `json:"price_caveat"`
 	// What calls cost; null unless the price is a maximum.
 	Settled *SettledPrice `json:"settled"`
+	// Who can pay by this option, and what a buyer needs first.
+	PayableBy PayableBy `json:"payable_by"`
 }
+
+// Clients are the packages of the clients whose payments are known from running them, in the order in which they are
+// published.
+var Clients = []string{"x402-fetch", "@x402/fetch", "mppx", "@solana/mpp", "@getalby/lightning-tools"}
+
+// BuyerNeeds are the codes of what a buyer may need before a payment.
+var BuyerNeeds = []string{"deposit", "account", "approval", "subscription"}
+
+// PayableBy says who can pay by an option, and what a buyer needs first. It is no judgment of the service.
+type PayableBy struct {
+	// Packages of the clients that pay by this option, by the table of clients that are run; empty if none of these
+	// does, null if it is not known.
+	Clients []string `json:"clients"`
+	// Whether a page in a browser can read the offer, by the CORS headers of the response; null if it is not known.
+	Browser *bool `json:"browser"`
+	// Whether a wallet that is a contract can pay (EIP-1271, EIP-6492); null if it is not known.
+	SmartWallets *bool `json:"smart_wallets"`
+	// What a buyer needs first; empty if the price is all.
+	Conditions []BuyerNeed `json:"conditions"`
+}
+
+// BuyerNeed is what a buyer needs before a payment by an option.
+type BuyerNeed struct {
+	// Code of the need.
+	Code string `json:"code" enum:"BuyerNeeds"` // of BuyerNeeds
+	// The need in words.
+	Text string `json:"text"`
+}
+
+// IsConditional reports whether a buyer needs more than the price.
+func (p *PayableBy) IsConditional() bool { return len(p.Conditions) > 0 }
 
 // SettledPrice says what calls cost whose price is a maximum, by the settlements to its recipient. A null is unknown,
 // and the reason says why.

@@ -69,6 +69,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.TotalChecks, d.PayToChanges = f.TotalChecks, findPayToChanges(f)
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
 	captures := activeCaptures(f, now)
+	addPayers(d.Endpoints, f, captures, now)
 	result := judgeCompliance(f, captures)
 	d.Rails = judgeRails(f, &result)
 	input := modelInput(f, captures, now)

@@ -368,6 +368,8 @@ var disagreements = []struct {
 		"the client signs the number and sends the text, which facilitators refuse unless it is decimal"},
 	{regexp.MustCompile(`Header and body ask for different payments`),
 		"each client reads one of the two, so what is paid depends on the client"},
+	{regexp.MustCompile(`ateway.*ours nobody; theirs|seconder.*ours nobody; theirs`),
+		"clients sign for Circle Gateway under the token's address, and Gateway refuses it: it asks for its own"},
 	{regexp.MustCompile(`is a burn address`), "clients do not look at the recipient; the payment would be lost"},
 	{regexp.MustCompile(`not standard base64 but url.*; theirs mppx$`),
 		"mppx alone reads base64url; the clients of the protocol's own SDK refuse it"},

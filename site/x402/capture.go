@@ -201,6 +201,9 @@ func offers(e Envelope) map[offer]bool {
 	return set
 }
 
+// SameOffer reports whether two rows ask for the same payment, in the form of either version.
+func (r Requirement) SameOffer(other Requirement) bool { return r.offer() == other.offer() }
+
 func (r Requirement) offer() offer {
 	return offer{r.Scheme, r.networkKey(), r.AssetNorm, r.PayToNorm, r.amountKey()}
 }
