@@ -109,7 +109,6 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 		ComplianceGrade: a.Compliance.Grade, CompliancePassed: a.Compliance.Passed, ComplianceTotal: a.Compliance.Total,
 		ComplianceFailedChecks: []string{}, RiskLevel: a.Risk.Level, PaymentReady: d.PaymentReady,
 		PriceUSD: a.Economics.PriceUSD, PriceMaxUSD: a.Economics.PriceMaxUSD,
-		PriceCondition: a.Economics.PriceCondition,
 		PriceStability: a.Economics.Stability, DistinctPriceCount: a.Economics.DistinctPriceCount,
 		EndpointCount: a.Economics.EndpointCount, CategoryPercentile: a.Economics.CategoryPercentile,
 		CategoryPercentileMax: a.Economics.CategoryPercentileMax, ReliabilityUptime30d: d.Uptime.D30,

@@ -39,14 +39,18 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	if d.Description != "" {
 		fmt.Fprintf(b, "\n> %s\n", markdownQuote(d.Description, display.MaxDescription))
 	}
+	priceLabel, lowestPrice := "Price from", orUnknown(display.DollarsOrNull(d.MinPriceUSD))
+	if d.PriceCondition != nil {
+		priceLabel, lowestPrice = "Price", lowestPrice+"; "+display.Markdown(*d.PriceCondition, display.MaxLine)
+	}
 	fmt.Fprintf(b,
 		"\n- May I pay it? %s\n- Risk: %s\n- Status: %s, last checked %s\n- Base URL: %s\n- Category: %s\n"+
-			"- Price from: %s\n- Uptime: %s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n"+
+			"- %s: %s\n- Uptime: %s over 24 hours, %s over 7 days, %s over 30 days, %s over 90 days\n"+
 			"- Response time, 24 hours: %s\n- Conformance: %s\n- Checks: %d of %d pass\n",
 		markdownReasons(&d.Assessment.Advice),
 		orUnknown(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)), display.Status(d.Status),
 		orUnknown(markdownTime(d.LastCheckedAt)), markdownQuote(d.BaseURL, display.MaxLine),
-		markdownQuote(d.Category, display.MaxCode), orUnknown(display.DollarsOrNull(d.MinPriceUSD)),
+		markdownQuote(d.Category, display.MaxCode), priceLabel, lowestPrice,
 		orUnknown(display.Percent(d.Uptime.H24)), orUnknown(display.Percent(d.Uptime.D7)),
 		orUnknown(display.Percent(d.Uptime.D30)), orUnknown(display.Percent(d.Uptime.D90)),
 		orUnknown(display.Millis(d.AvgResponseTimeMS)),
@@ -91,6 +95,12 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			}
 			if entry.PriceCaveat != nil {
 				amount += ", not counted: " + *entry.PriceCaveat
+			}
+			for _, need := range entry.PayableBy.Conditions {
+				amount += "; " + display.Markdown(need.Text, display.MaxLine)
+			}
+			if words := entry.PayableBy.Words(); words != "" {
+				amount += "; " + display.Markdown(words, display.MaxLine)
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
 				display.Markdown(way.Network, display.MaxLine),

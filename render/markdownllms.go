@@ -61,5 +61,8 @@ func startingPrice(item *site.ServiceListItem) string {
 	if item.MinPriceUSD == nil {
 		return ""
 	}
+	if item.PriceCondition != nil {
+		return ", " + display.Dollars(*item.MinPriceUSD) + " (" + display.Markdown(*item.PriceCondition, display.MaxLine) + ")"
+	}
 	return ", from " + display.Dollars(*item.MinPriceUSD)
 }

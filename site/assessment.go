@@ -161,8 +161,6 @@ type Economics struct {
 
 	// How many prices of active endpoints are not counted in dollars, and why; null if all are.
 	PriceCaveat *string `json:"price_caveat"`
-	// What a buyer needs before a payment of the lowest price; null if nothing, as whenever another price needs nothing.
-	PriceCondition *string `json:"price_condition"`
 }
 
 // Risk levels, from low to high.

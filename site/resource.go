@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // ServiceListItem is a service in a list.
@@ -30,6 +31,9 @@ type ServiceListItem struct {
 	EndpointCount int `json:"endpoint_count"`
 	// Lowest counted price of one request, in US dollars; null without one.
 	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// What a buyer needs before a payment of the lowest price, in words; null if nothing. A price that needs nothing
+	// goes before each that does.
+	PriceCondition *string `json:"price_condition"`
 	// Networks on which the service accepts payment: abbreviations, or CAIP-2 ids of networks without one, in the order
 	// of their bytes.
 	Networks []string `json:"networks"`
@@ -117,6 +121,8 @@ type ServiceDetail struct {
 	NetworksCAIP2 []string `json:"networks_caip2"`
 	// Asset of the lowest price, such as USDC.
 	Asset *string `json:"asset"`
+	// As [ServiceListItem.PriceCondition].
+	PriceCondition *string `json:"price_condition"`
 	// Active endpoints with their current prices.
 	Endpoints []Endpoint `json:"endpoints"`
 	// Recipient changes in the payto_changed records of the last 90 days, newest first; changes within an hour are
@@ -150,7 +156,7 @@ func (d *ServiceDetail) Item() ServiceListItem {
 	item := ServiceListItem{
 		Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
 		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
-		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
+		MinPriceUSD: d.MinPriceUSD, PriceCondition: d.PriceCondition, Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
 		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt,
@@ -317,6 +323,28 @@ type BuyerNeed struct {
 	Code string `json:"code" enum:"BuyerNeeds"` // of BuyerNeeds
 	// The need in words.
 	Text string `json:"text"`
+}
+
+// Words says in one sentence which clients and wallets can pay, "" if nothing is known.
+func (p *PayableBy) Words() string {
+	var parts []string
+	switch {
+	case len(p.Clients) > 0:
+		parts = append(parts, "Paid by "+strings.Join(p.Clients, ", "))
+	case p.Clients != nil:
+		parts = append(parts, "Paid by none of the clients that are tried")
+	}
+	switch {
+	case p.SmartWallets == nil:
+	case *p.SmartWallets:
+		parts = append(parts, "smart-contract wallets can pay")
+	default:
+		parts = append(parts, "smart-contract wallets cannot pay")
+	}
+	if p.Browser != nil && !*p.Browser {
+		parts = append(parts, "pages in browsers cannot read the offer")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // IsConditional reports whether a buyer needs more than the price.

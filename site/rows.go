@@ -53,10 +53,8 @@ type CompactAssessment struct {
 	// The lowest counted price in US dollars by network, as decimal strings.
 	PricesUSD map[string]string `json:"prices_usd"`
 	// Lowest counted price in US dollars; null without one.
-	PriceUSD *Decimal `json:"price_usd"`
-	// As [Economics.PriceCondition].
-	PriceCondition *string  `json:"price_condition,omitempty"`
-	PriceMaxUSD    *Decimal `json:"price_max_usd"`
+	PriceUSD    *Decimal `json:"price_usd"`
+	PriceMaxUSD *Decimal `json:"price_max_usd"`
 	// As [Economics.Stability].
 	PriceStability     *float64 `json:"price_stability"`
 	DistinctPriceCount int      `json:"distinct_price_count"`

@@ -32,7 +32,6 @@ func addPayers(endpoints []site.Endpoint, f *postgres.ServiceFacts, captures []x
 			continue
 		}
 		payers := x402.PayersOf(*capture)
-		browser := browserReads(e.Envelope.Header, env.Channel)
 		prices := price.Current(e.Prices)
 		for k := range of.X402Pricing() {
 			if k >= len(prices) {
@@ -40,11 +39,18 @@ func addPayers(endpoints []site.Endpoint, f *postgres.ServiceFacts, captures []x
 			}
 			want := price.Requirement(&prices[k])
 			if row := slices.IndexFunc(env.Accepts, want.SameOffer); row >= 0 && row < len(payers) {
-				of.Pricing[k].PayableBy = price.NewPayableBy(payers[row])
-				of.Pricing[k].PayableBy.Browser = browser
+				of.Pricing[k].PayableBy = NewPayableBy(payers[row], e.Envelope.Header, env.Channel)
 			}
 		}
 	}
+}
+
+// NewPayableBy returns the published form of who can pay by an option of a response with these headers, whose offer is
+// in this channel.
+func NewPayableBy(p x402.Payers, h http.Header, channel x402.Channel) site.PayableBy {
+	of := price.NewPayableBy(p)
+	of.Browser = browserReads(h, channel)
+	return of
 }
 
 // browserReads reports whether a page of another origin can read an offer, as the response's CORS headers say. It

@@ -108,7 +108,7 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 		CheckIntervalMinutes: max(1, int(f.CheckInterval/time.Minute)),
 		Endpoints:            o.endpoints, EndpointCount: len(o.endpoints),
 		MinPriceUSD: o.figures().Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2,
-		Asset: o.figures().Asset,
+		Asset: o.figures().Asset, PriceCondition: o.figures().Condition,
 	}
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)

@@ -14,7 +14,7 @@ func NewEconomics(f *postgres.ServiceFacts, o *Offer, r Rank, h *History, now ti
 		PriceUSD: o.Lowest, PriceAtomic: o.Atomic, PriceMaxUSD: o.Highest, EndpointCount: o.Endpoints,
 		DistinctPriceCount: len(o.distinct),
 		CategoryPercentile: r.Percentile, CategoryPercentileMax: r.PercentileMax,
-		Model: model(o, isFree(f, now)), PriceCaveat: o.caveat(), PriceCondition: o.Condition,
+		Model: model(o, isFree(f, now)), PriceCaveat: o.caveat(),
 	}
 	if o.rows > 0 {
 		e.Stability = h.Stability(h.today)
