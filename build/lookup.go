@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/listing"
@@ -237,8 +238,8 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 		of.Signable = of.Signable && signable
 	}
 	usd, ok := p.CountedUSD()
-	if ok && (of.MinPriceUSD == nil || usd.Compare(*of.MinPriceUSD) < 0) {
-		of.MinPriceUSD = &usd
+	if needs := p.PayableBy.IsConditional(); ok && price.IsLower(usd, needs, of.MinPriceUSD, of.MinIsConditional) {
+		of.MinPriceUSD, of.MinIsConditional = &usd, needs
 	}
 }
 

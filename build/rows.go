@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
@@ -107,7 +108,7 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	c := site.CompactAssessment{
 		ComplianceGrade: a.Compliance.Grade, CompliancePassed: a.Compliance.Passed, ComplianceTotal: a.Compliance.Total,
 		ComplianceFailedChecks: []string{}, RiskLevel: a.Risk.Level, PaymentReady: d.PaymentReady,
-		PricesUSD: map[string]string{}, PriceUSD: a.Economics.PriceUSD, PriceMaxUSD: a.Economics.PriceMaxUSD,
+		PriceUSD: a.Economics.PriceUSD, PriceMaxUSD: a.Economics.PriceMaxUSD,
 		PriceStability: a.Economics.Stability, DistinctPriceCount: a.Economics.DistinctPriceCount,
 		EndpointCount: a.Economics.EndpointCount, CategoryPercentile: a.Economics.CategoryPercentile,
 		CategoryPercentileMax: a.Economics.CategoryPercentileMax, ReliabilityUptime30d: d.Uptime.D30,
@@ -124,15 +125,13 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 		c.CapabilityTags, c.Summary = &a.Synthesis.CapabilityTags, &a.Synthesis.Summary
 	}
 	short := shortNetworks(d)
+	var overX402, all []site.PricingEntry
 	for i := range d.Endpoints {
 		c.Methods = append(c.Methods, d.Endpoints[i].Method)
-		setLowest(c.PricesUSD, d.Endpoints[i].X402Pricing(), short)
+		overX402, all = append(overX402, d.Endpoints[i].X402Pricing()...), append(all, d.Endpoints[i].Pricing...)
 	}
-	others := map[string]string{}
-	for i := range d.Endpoints {
-		setLowest(others, d.Endpoints[i].Pricing, short)
-	}
-	for network, usd := range others {
+	c.PricesUSD = lowestByNetwork(overX402, short)
+	for network, usd := range lowestByNetwork(all, short) {
 		if _, ok := c.PricesUSD[network]; !ok { // no price over x402
 			c.PricesUSD[network] = usd
 		}
@@ -189,12 +188,11 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	}
 	lowest := string(*e.MinPriceUSD)
 	r.PriceUSD = &lowest
-	by := map[string]string{}
-	if pricing := e.X402Pricing(); len(pricing) > 0 {
-		setLowest(by, pricing, short)
-	} else {
-		setLowest(by, e.Pricing, short)
+	pricing := e.X402Pricing()
+	if len(pricing) == 0 {
+		pricing = e.Pricing
 	}
+	by := lowestByNetwork(pricing, short)
 	for _, network := range e.Networks {
 		if by[network] != lowest { // another price, or none that counts
 			r.PricesUSD = by
@@ -203,22 +201,23 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 	return r
 }
 
-// setLowest sets the price of each network to the lowest counted one of pricing, unless it is lower already.
-func setLowest(by map[string]string, pricing []site.PricingEntry, short map[string]string) {
-	for i := range pricing {
-		p := &pricing[i]
-		usd, ok := p.CountedUSD()
-		if !ok {
-			continue
-		}
+// lowestByNetwork returns the lowest counted price of each network, as price.Lowest says.
+func lowestByNetwork(pricing []site.PricingEntry, short map[string]string) map[string]string {
+	options := map[string][]site.PricingEntry{}
+	for _, p := range pricing {
 		network := p.Network
 		if s, ok := short[network]; ok {
 			network = s
 		}
-		if old, ok := by[network]; !ok || usd.Compare(site.Decimal(old)) < 0 {
-			by[network] = string(usd)
+		options[network] = append(options[network], p)
+	}
+	by := map[string]string{}
+	for network, list := range options {
+		if usd := price.Lowest(list); usd != nil {
+			by[network] = string(*usd)
 		}
 	}
+	return by
 }
 
 // shortNetworks returns the names of a service's networks in lists, by CAIP-2 id.

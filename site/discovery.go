@@ -152,6 +152,8 @@ type RecipientService struct {
 	EndpointCount int `json:"endpoint_count"`
 	// As [ServiceListItem.MinPriceUSD].
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest price of these; null if no price is known in dollars
+	// MinIsConditional says that a buyer needs more than that price.
+	MinIsConditional bool `json:"-"`
 
 	// As [ServiceListItem.Assessment].
 	Assessment *CompactAssessment `json:"assessment,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // ServiceListItem is a service in a list.
@@ -30,6 +31,9 @@ type ServiceListItem struct {
 	EndpointCount int `json:"endpoint_count"`
 	// Lowest counted price of one request, in US dollars; null without one.
 	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// What a buyer needs before a payment of the lowest price, in words; null if nothing. A price that needs nothing
+	// goes before each that does.
+	PriceCondition *string `json:"price_condition"`
 	// Networks on which the service accepts payment: abbreviations, or CAIP-2 ids of networks without one, in the order
 	// of their bytes.
 	Networks []string `json:"networks"`
@@ -117,6 +121,8 @@ type ServiceDetail struct {
 	NetworksCAIP2 []string `json:"networks_caip2"`
 	// Asset of the lowest price, such as USDC.
 	Asset *string `json:"asset"`
+	// As [ServiceListItem.PriceCondition].
+	PriceCondition *string `json:"price_condition"`
 	// Active endpoints with their current prices.
 	Endpoints []Endpoint `json:"endpoints"`
 	// Recipient changes in the payto_changed records of the last 90 days, newest first; changes within an hour are
@@ -150,7 +156,7 @@ func (d *ServiceDetail) Item() ServiceListItem {
 	item := ServiceListItem{
 		Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
 		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
-		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h,
+		MinPriceUSD: d.MinPriceUSD, PriceCondition: d.PriceCondition, Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
 		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt,
@@ -287,7 +293,62 @@ type PricingEntry struct {
 	PriceCaveat *string `json:"price_caveat"`
 	// What calls cost; null unless the price is a maximum.
 	Settled *SettledPrice `json:"settled"`
+	// Who can pay by this option, and what a buyer needs first.
+	PayableBy PayableBy `json:"payable_by"`
 }
+
+// Clients are the packages of the clients whose payments are known from running them, in the order in which they are
+// published.
+var Clients = []string{"x402-fetch", "@x402/fetch", "mppx", "@solana/mpp", "@getalby/lightning-tools"}
+
+// BuyerNeeds are the codes of what a buyer may need before a payment.
+var BuyerNeeds = []string{"deposit", "account", "approval", "subscription"}
+
+// PayableBy says who can pay by an option, and what a buyer needs first. It is no judgment of the service.
+type PayableBy struct {
+	// Packages of the clients that pay by this option, by the table of clients that are run; empty if none of these
+	// does, null if it is not known.
+	Clients []string `json:"clients"`
+	// Whether a page in a browser can read the offer, by the CORS headers of the response; null if it is not known.
+	Browser *bool `json:"browser"`
+	// Whether a wallet that is a contract can pay (EIP-1271, EIP-6492); null if it is not known.
+	SmartWallets *bool `json:"smart_wallets"`
+	// What a buyer needs first; empty if the price is all.
+	Conditions []BuyerNeed `json:"conditions"`
+}
+
+// BuyerNeed is what a buyer needs before a payment by an option.
+type BuyerNeed struct {
+	// Code of the need.
+	Code string `json:"code" enum:"BuyerNeeds"` // of BuyerNeeds
+	// The need in words.
+	Text string `json:"text"`
+}
+
+// Words says in one sentence which clients and wallets can pay, "" if nothing is known.
+func (p *PayableBy) Words() string {
+	var parts []string
+	switch {
+	case len(p.Clients) > 0:
+		parts = append(parts, "Paid by "+strings.Join(p.Clients, ", "))
+	case p.Clients != nil:
+		parts = append(parts, "Paid by none of the clients that are tried")
+	}
+	switch {
+	case p.SmartWallets == nil:
+	case *p.SmartWallets:
+		parts = append(parts, "smart-contract wallets can pay")
+	default:
+		parts = append(parts, "smart-contract wallets cannot pay")
+	}
+	if p.Browser != nil && !*p.Browser {
+		parts = append(parts, "pages in browsers cannot read the offer")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// IsConditional reports whether a buyer needs more than the price.
+func (p *PayableBy) IsConditional() bool { return len(p.Conditions) > 0 }
 
 // SettledPrice says what calls cost whose price is a maximum, by the settlements to its recipient. A null is unknown,
 // and the reason says why.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
@@ -35,7 +36,7 @@ func newEntry(t rail.Terms) site.PricingEntry {
 	p := site.PricingEntry{
 		Protocol: t.Protocol, Scheme: t.Scheme, Network: t.Network, AssetAddress: t.Asset,
 		AssetAddressNorm: t.AssetNorm(), AssetName: v.AssetName, Price: t.Amount, PayTo: t.PayTo,
-		MaxTimeoutSeconds: t.MaxTimeoutSeconds, Testnet: v.Testnet,
+		MaxTimeoutSeconds: t.MaxTimeoutSeconds, Testnet: v.Testnet, PayableBy: price.NewPayableBy(t.Payers()),
 	}
 	if v.PriceUSD != "" {
 		p.PriceUSD = &v.PriceUSD

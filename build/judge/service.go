@@ -69,6 +69,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.TotalChecks, d.PayToChanges = f.TotalChecks, findPayToChanges(f)
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
 	captures := activeCaptures(f, now)
+	addPayers(d.Endpoints, f, captures, now)
 	result := judgeCompliance(f, captures)
 	d.Rails = judgeRails(f, &result)
 	input := modelInput(f, captures, now)
@@ -107,7 +108,7 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 		CheckIntervalMinutes: max(1, int(f.CheckInterval/time.Minute)),
 		Endpoints:            o.endpoints, EndpointCount: len(o.endpoints),
 		MinPriceUSD: o.figures().Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2,
-		Asset: o.figures().Asset,
+		Asset: o.figures().Asset, PriceCondition: o.figures().Condition,
 	}
 	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)

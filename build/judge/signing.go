@@ -57,6 +57,7 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 	if v := capture.Captured.Envelope; v == nil || len(v.Accepts) == 0 {
 		return unpriced
 	}
+	payers := x402.PayersOf(*capture)
 	var first payment // of a row that no client signs, if none does
 	var fault *Payment
 	isSigned := false
@@ -72,6 +73,9 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 		}
 		isSigned = true
 		found := faultOfRow(e, capture, i)
+		if found == nil {
+			found = accountNeeded(capture, &payers[i], i)
+		}
 		if found == nil {
 			return payment{}
 		}
@@ -95,6 +99,17 @@ func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *Payme
 		return &Payment{Code: "price_implausible", Text: at + r.Implausible()}
 	case e.Envelope != nil && capture.Captured.Envelope.Expired(i, e.Envelope.ReceivedAt):
 		return &Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
+	}
+	return nil
+}
+
+// accountNeeded returns why nobody without an account can pay by a row, nil if no account is needed.
+func accountNeeded(capture *x402.Evidence, p *x402.Payers, i int) *Payment {
+	for _, c := range p.Conditions {
+		if c.Code == x402.NeedAccount {
+			return &Payment{Code: "account_needed", Text: fmt.Sprintf("%s, row %d: %s", capture.Endpoint, i+1,
+				strings.ToLower(c.Text[:1])+c.Text[1:])}
+		}
 	}
 	return nil
 }

@@ -76,7 +76,14 @@ func PaymentRows(payments []Payment) template.HTML {
 		if p.Cost != "" {
 			m.raw(` <small>`).text(p.Cost).raw(`</small>`)
 		}
-		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo, p.PayToURL).raw("</td></tr>\n")
+		for _, need := range p.PayableBy.Conditions {
+			m.raw(` <small>`).text(need.Text).raw(`</small>`)
+		}
+		m.raw(`</td><td data-label="Recipient" class="wide">`).recipient(p.PayTo, p.PayToURL)
+		if words := p.PayableBy.Words(); words != "" {
+			m.raw(` <small>`).text(words).raw(`</small>`)
+		}
+		m.raw("</td></tr>\n")
 	}
 	return m.html()
 }

@@ -196,9 +196,16 @@ type offer struct{ scheme, network, asset, payTo, amount string }
 func offers(e Envelope) map[offer]bool {
 	set := map[offer]bool{}
 	for _, r := range e.Accepts {
-		set[offer{r.Scheme, r.networkKey(), r.AssetNorm, r.PayToNorm, r.amountKey()}] = true
+		set[r.offer()] = true
 	}
 	return set
+}
+
+// SameOffer reports whether two rows ask for the same payment, in the form of either version.
+func (r Requirement) SameOffer(other Requirement) bool { return r.offer() == other.offer() }
+
+func (r Requirement) offer() offer {
+	return offer{r.Scheme, r.networkKey(), r.AssetNorm, r.PayToNorm, r.amountKey()}
 }
 
 // networkKey and amountKey return the normalised value, or the received text if it could not be normalised.

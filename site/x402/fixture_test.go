@@ -1,31 +1,26 @@
 package x402
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"text/template"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"tollbook/site/x402/x402test"
 )
 
 var update = flag.Bool("update", false, "rewrite what the fixtures in testdata expect")
 
 // TestFixtures runs every testdata/*.txtar. Each NAME.http is a response of a service, and NAME.json is the expected
-// result of reading and judging it. A response is a template, so that long or encoded parts stay readable:
-//
-//	{{std "envelope.json"}}      the file, compacted, in standard base64; also stdraw, url, urlraw, json
-//	{{repeat 60000 "x"}}         60,000 times x
+// result of reading and judging it. A response is a template, so that long or encoded parts stay readable
+// (x402test.ReadFixture).
 //
 // An optional evidence.json says how the endpoint was reached. A fixture without responses is an endpoint from which
 // nothing could be read, and none.json contains the verdict.
@@ -48,10 +43,7 @@ func runFixture(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	members := map[string][]byte{}
-	for _, f := range archive.Files {
-		members[f.Name] = f.Data
-	}
+	members := x402test.Members(archive)
 	got := map[string][]byte{}
 	for _, f := range archive.Files {
 		if name, ok := strings.CutSuffix(f.Name, ".http"); ok {
@@ -118,52 +110,13 @@ func fixtureEvidence(t *testing.T, members map[string][]byte) Evidence {
 	return ev
 }
 
-// readAnswer expands a fixture's template and reads it as HTTP/1.1. The body begins after the blank line.
 func readAnswer(t *testing.T, text []byte, members map[string][]byte, url string) Answer {
 	t.Helper()
-	compact := func(name string) (string, error) {
-		var b bytes.Buffer
-		err := json.Compact(&b, members[name])
-		return b.String(), err
-	}
-	encode := func(e *base64.Encoding) func(string) (string, error) {
-		return func(name string) (string, error) {
-			s, err := compact(name)
-			return e.EncodeToString([]byte(s)), err
-		}
-	}
-	expanded := template.Must(template.New("answer").Funcs(template.FuncMap{
-		"std": encode(base64.StdEncoding), "stdraw": encode(base64.RawStdEncoding),
-		"url": encode(base64.URLEncoding), "urlraw": encode(base64.RawURLEncoding),
-		"json": compact, "repeat": func(n int, s string) string { return strings.Repeat(s, n) },
-		"quoted": func(name string) (string, error) {
-			s, err := compact(name)
-			text, _ := json.Marshal(s)
-			return string(text), err
-		},
-		"padded": func(name string) (string, error) { // "PADDING" in the file stands for 45,000 bytes
-			s, err := compact(name)
-			return base64.StdEncoding.EncodeToString([]byte(strings.Replace(s, "PADDING", strings.Repeat("y", 45000),
-				1))), err
-		},
-		"first": func(n int, s string) string { return s[:n] },
-	}).Parse(string(text)))
-	var b bytes.Buffer
-	if err := expanded.Execute(&b, nil); err != nil {
+	r, err := x402test.ReadFixture(text, members, MaxBody)
+	if err != nil {
 		t.Fatal(err)
 	}
-	head, body, _ := strings.Cut(b.String(), "\n\n")
-	head = strings.ReplaceAll(head, "\n", "\r\n") + "\r\n\r\n"
-	r, err := http.ReadResponse(bufio.NewReaderSize(strings.NewReader(head+strings.TrimSuffix(body, "\n")), 1<<20), nil)
-	if err != nil {
-		t.Fatalf("read answer: %v", err)
-	}
-	defer r.Body.Close()
-	content, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
-	if err != nil {
-		t.Fatalf("read body: %v", err)
-	}
-	return Answer{Status: r.StatusCode, Header: r.Header, Body: content, URL: url}
+	return Answer{Status: r.Status, Header: r.Header, Body: r.Body, URL: url}
 }
 
 // described contains the expectations of a fixture, in the order in which a reader wants to know them.

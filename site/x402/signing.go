@@ -1,17 +1,15 @@
 package x402
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// What the clients that buyers use sign was read off by running them on recorded responses: x402-fetch 1.2 for version
-// 1, @x402/fetch 2.27 with the schemes of @x402/evm and @x402/svm for both versions.
-
-// clientSchemes are the schemes for which these clients sign. In version 1 they sign exact alone.
-var clientSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"}
+// What the clients that buyers use sign is read off by running them on recorded responses: TestClients in site/rail,
+// whose table is site/rail/testdata/clients/clients.txt. In version 1 they sign the scheme exact alone.
 
 // clientNetworks are the network names of version 1 that these clients know. They refuse every other name, CAIP-2 ids
 // among them.
@@ -64,6 +62,8 @@ func unsignableEnvelope(e *exhibit) string {
 		return meaning(channelsDiverge)
 	case env.Channel == ChannelMCP:
 		return ""
+	case env.Channel == ChannelBody && env.Decode != "json":
+		return "the body is not JSON but " + env.Decode
 	case env.Version == 1 && env.Channel != ChannelBody && env.Channel != ChannelHeader:
 		return "version 1 is in " + string(env.Channel) + " instead of the body"
 	case env.Version == 2 && env.Channel != ChannelHeader:
@@ -103,7 +103,7 @@ func clientKnows(r *exhibitRow) string {
 	switch {
 	case r.version == 1 && !slices.Contains(clientNetworks, r.Network):
 		return "clients of version 1 do not know the network " + show(r.members.get("network"))
-	case r.version == 1 && r.Scheme != "exact", !slices.Contains(clientSchemes, r.Scheme):
+	case r.version == 1 && r.Scheme != "exact", clientKinds[r.Scheme] == nil:
 		return "standard clients do not know the scheme " + show(r.members.get("scheme"))
 	}
 	return ""
@@ -111,13 +111,27 @@ func clientKnows(r *exhibitRow) string {
 
 // schemeExtra returns which member of extra a client needs and lacks, "" if there is none.
 func schemeExtra(r *exhibitRow) string {
+	method := r.extra.text("assetTransferMethod")
+	asset, isListed := r.assetOf()
 	switch namespace := AddressNamespace(r.NetworkCAIP2); {
-	case r.Scheme == "exact" && namespace == "solana" && r.extra.text("feePayer") == "":
+	case (r.Scheme == "exact" || r.Scheme == "upto") && namespace == "solana" && r.extra.text("feePayer") == "":
 		return "extra.feePayer is missing, without which no client can build the payment"
+	case r.Scheme == "upto" && namespace == "solana" && r.extra.text("receiverAuthorizer") == "":
+		return "extra.receiverAuthorizer is missing, without which no client can open the channel"
+	case r.Scheme == "upto" && namespace == "solana" && !isPositive(r.extra.get("withdrawDelay")):
+		return mustBe("extra.withdrawDelay", "a whole number above zero", r.extra.get("withdrawDelay"))
+	case r.Scheme == "exact" && namespace == "eip155" && method == "" && isListed && asset.Permit2:
+		return "extra.assetTransferMethod is missing: clients sign for EIP-3009, which the token lacks"
 	case r.Scheme == "upto" && namespace == "eip155" && r.extra.text("facilitatorAddress") == "":
 		return "extra.facilitatorAddress is missing, without which clients sign no maximum"
 	}
 	return ""
+}
+
+// isPositive reports whether a value is a whole number above zero.
+func isPositive(raw json.RawMessage) bool {
+	n, err := strconv.ParseUint(numberText(raw), 10, 64)
+	return kind(raw) == '0' && err == nil && n > 0
 }
 
 // Implausible returns why an amount is not believed to be a price, "" if it may be one: it is zero, or worth more than

@@ -24,6 +24,7 @@ type Offer struct {
 	Atomic          *string       // amount of Lowest in atomic units, or else of the first row
 	Asset           *string       // of Lowest, or else of the first row
 	Endpoints       int           // active ones
+	Condition       *string       // what Lowest needs first, nil for nothing; a price that needs nothing goes before
 
 	distinct             map[site.Decimal]bool // counted prices
 	rows, variable, test int
@@ -83,9 +84,14 @@ func (o *Offer) add(e *site.Endpoint, entry site.PricingEntry, variable bool) {
 		o.distinct = map[site.Decimal]bool{}
 	}
 	o.distinct[usd] = true
-	e.MinPriceUSD = minDecimal(e.MinPriceUSD, usd)
-	if o.Lowest == nil || usd.Compare(*o.Lowest) < 0 {
-		o.Lowest, o.Atomic, o.Asset = &usd, new(entry.Price), new(entry.AssetName)
+	if p := Lowest(e.Pricing); p != nil {
+		e.MinPriceUSD = p
+	}
+	if IsLower(usd, entry.PayableBy.IsConditional(), o.Lowest, o.Condition != nil) {
+		o.Lowest, o.Atomic, o.Asset, o.Condition = &usd, new(entry.Price), new(entry.AssetName), nil
+		if entry.PayableBy.IsConditional() {
+			o.Condition = new(entry.PayableBy.Conditions[0].Text)
+		}
 	}
 	if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
 		o.Highest = &usd
@@ -127,6 +133,7 @@ func newEntry(r x402.Requirement) site.PricingEntry {
 		AssetName: r.AssetName,
 		Price:     r.Amount, PriceUSD: v.usd, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
 		Testnet: v.testnet, PriceCaveat: v.caveat, Protocol: rail.X402,
+		PayableBy: NewPayableBy(x402.Payers{Conditions: r.Conditions()}),
 	}
 	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
 		p.AssetAddress, p.PayTo = x402.SpellAddress(id, r.Asset), x402.SpellAddress(id, r.PayTo)
@@ -169,10 +176,36 @@ func Current(prices []checks.Price) []checks.Price {
 	return now
 }
 
-// minDecimal returns the smaller of a and b. A nil a is larger than any b.
-func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
-	if a == nil || b.Compare(*a) < 0 {
-		return &b
+// Lowest returns the lowest counted price of some options, nil without one. Options on a condition are left aside if
+// there are others.
+func Lowest(options []site.PricingEntry) (lowest *site.Decimal) {
+	isConditional := false
+	for i := range options {
+		usd, ok := options[i].CountedUSD()
+		if needs := options[i].PayableBy.IsConditional(); ok && IsLower(usd, needs, lowest, isConditional) {
+			lowest, isConditional = &usd, needs
+		}
 	}
-	return a
+	return lowest
+}
+
+// IsLower reports whether a price goes before the lowest one so far, nil for none. One without a condition goes before
+// each with one.
+func IsLower(usd site.Decimal, isConditional bool, lowest *site.Decimal, lowestIsConditional bool) bool {
+	switch {
+	case lowest == nil:
+		return true
+	case isConditional != lowestIsConditional:
+		return lowestIsConditional
+	}
+	return usd.Compare(*lowest) < 0
+}
+
+// NewPayableBy returns the published form of who can pay.
+func NewPayableBy(p x402.Payers) site.PayableBy {
+	out := site.PayableBy{Clients: p.Clients, SmartWallets: p.SmartWallets, Conditions: []site.BuyerNeed{}}
+	for _, c := range p.Conditions {
+		out.Conditions = append(out.Conditions, site.BuyerNeed(c))
+	}
+	return out
 }

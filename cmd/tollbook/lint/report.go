@@ -56,6 +56,8 @@ type Ask struct {
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
 	Usable            bool    `json:"usable"`          // it can be paid
 	UnusableReason    *string `json:"unusable_reason"` // null for a usable one
+
+	PayableBy site.PayableBy `json:"payable_by"`
 }
 
 // New returns the report on a URL. headFree means that HEAD is served without payment while GET is paid.
@@ -84,8 +86,13 @@ func New(address string, r probe.Result, headFree bool) Report {
 		return out
 	}
 	if e := r.Captured.Envelope; e != nil {
-		for _, row := range e.Accepts {
-			out.Asks = append(out.Asks, newAsk(row))
+		payers := x402.PayersOf(x402.Evidence{Captured: r.Captured})
+		for i, row := range e.Accepts {
+			ask := newAsk(row)
+			if i < len(payers) {
+				ask.PayableBy = judge.NewPayableBy(payers[i], r.Answer.Header, e.Channel)
+			}
+			out.Asks = append(out.Asks, ask)
 		}
 	}
 	var offers []rail.Listed
@@ -112,7 +119,7 @@ func newOffer(o rail.Offer) Ask {
 	a := Ask{
 		Protocol: o.Protocol, Scheme: o.Scheme, Network: o.Network, Asset: o.Asset, AssetName: v.AssetName,
 		Amount: o.Amount, Variable: o.Variable, PayTo: o.PayTo, MaxTimeoutSeconds: o.MaxTimeoutSeconds,
-		Usable: o.Usable(),
+		Usable: o.Usable(), PayableBy: judge.NewPayableBy(o.Payers(), nil, ""),
 	}
 	if o.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &o.NetworkCAIP2
@@ -321,6 +328,12 @@ func (a Ask) String() string {
 	}
 	if a.UnusableReason != nil {
 		text += "\n    can't be paid: " + *a.UnusableReason
+	}
+	for _, need := range a.PayableBy.Conditions {
+		text += "\n    " + need.Text
+	}
+	if words := a.PayableBy.Words(); words != "" && a.UnusableReason == nil {
+		text += "\n    " + words
 	}
 	return text
 }

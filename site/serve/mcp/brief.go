@@ -148,6 +148,9 @@ func briefService(b *strings.Builder, v *site.One[site.ServiceDetail], limit siz
 			b.WriteString(", from " + display.Dollars(*e.MinPriceUSD))
 		}
 		b.WriteString(briefNames(e.Networks, limit))
+		if need := commonNeed(e.Pricing); need != "" {
+			b.WriteString(" (" + term(need) + ")")
+		}
 	})
 }
 
@@ -286,9 +289,25 @@ func briefStats(b *strings.Builder, v *site.One[site.AggregateStats], limit size
 		display.Plural(int64(s.TotalTestnets), "test network", "test networks"), display.Rate(s.ChecksPerHour))
 }
 
+// commonNeed returns what a buyer needs first if every option needs something, "" otherwise.
+func commonNeed(pricing []site.PricingEntry) string {
+	for i := range pricing {
+		if !pricing[i].PayableBy.IsConditional() {
+			return ""
+		}
+	}
+	if len(pricing) == 0 {
+		return ""
+	}
+	return pricing[0].PayableBy.Conditions[0].Text
+}
+
 func briefPrice(item *site.ServiceListItem) string {
 	if item.MinPriceUSD == nil {
 		return ""
+	}
+	if item.PriceCondition != nil {
+		return ", " + display.Dollars(*item.MinPriceUSD) + " (" + *item.PriceCondition + ")"
 	}
 	return ", from " + display.Dollars(*item.MinPriceUSD)
 }

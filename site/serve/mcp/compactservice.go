@@ -52,6 +52,9 @@ type priceRow struct {
 	PriceUSD *string `json:"price_usd"`
 	PayTo    string  `json:"pay_to"`
 	Testnet  bool    `json:"testnet,omitempty"`
+
+	Clients []string `json:"clients,omitempty"` // that pay by it; absent if none that is tried does, or if not known
+	Needs   []string `json:"needs,omitempty"`   // what a buyer needs first, in words
 }
 
 // maxAddressText is the maximum length of a recipient or a network id in a compact result. Every known form of an
@@ -100,9 +103,13 @@ func compactEndpoint(e *site.Endpoint, limit size) endpointRow {
 	row := endpointRow{Endpoint: cut(e.Method+" "+e.Path, limit.text),
 		Description: cutOrNull(e.Description, limit.text), Prices: []priceRow{}, MorePrices: more}
 	for _, p := range slices.Clip(e.Pricing[:shown]) {
+		var needs []string
+		for _, need := range p.PayableBy.Conditions {
+			needs = append(needs, need.Text)
+		}
 		row.Prices = append(row.Prices, priceRow{Network: cut(p.Network, maxAddressText),
 			Asset: cut(p.AssetName, limit.name), PriceUSD: p.PriceUSD, PayTo: cut(p.PayTo, maxAddressText),
-			Testnet: p.Testnet})
+			Testnet: p.Testnet, Clients: p.PayableBy.Clients, Needs: needs})
 	}
 	return row
 }
