@@ -112,7 +112,7 @@ func schemeOf(p site.PricingEntry) string {
 	return scheme
 }
 
-// writeMarkdownVerdicts writes which checks fail and why, and which flags are raised.
+// writeMarkdownVerdicts writes which checks fail and why, which flags are raised, and what documents declare.
 func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText) {
 	failed := false
 	for _, c := range l.gradeEvidence.Checks {
@@ -138,6 +138,12 @@ func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText)
 			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(f.Title, display.MaxName),
 				display.Markdown(f.Level, display.MaxCode), markdownQuote(f.Evidence, display.MaxLine))
 		}
+	}
+	for i, of := range declarations(l.Listing) {
+		if i == 0 {
+			b.WriteString("\n## What documents of the website declare\n\n")
+		}
+		fmt.Fprintf(b, "- %s: %s\n", markdownQuote(of.URL, display.MaxLine), display.Markdown(of.Words, display.MaxLine))
 	}
 }
 

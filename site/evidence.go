@@ -73,11 +73,11 @@ type EvidenceSiteAnswer struct {
 	Skipped []EvidenceSkipped `json:"skipped"`
 }
 
-// EvidenceSkipped counts the entries of a document that were skipped for one reason.
+// EvidenceSkipped is the number of entries of a document that were skipped for one reason.
 type EvidenceSkipped struct {
 	// Why they were skipped.
 	Reason string `json:"reason" enum:"SkipReasons"`
-	// The reason in words.
+	// As [EvidenceWarning.Meaning].
 	Meaning string `json:"meaning"`
 	// Number of such entries.
 	Count int `json:"count"`
