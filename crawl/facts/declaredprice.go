@@ -177,8 +177,8 @@ func readProtocols(raw json.RawMessage) []string {
 
 // otherProtocols are names of ways to be paid that have no 402 which Tollbook reads. A name that is in no list may be a
 // payment method of MPP, a network or a transport, and says nothing.
-var otherProtocols = []string{"acp", "ap2", "ucp", "x401", "skyfire", "kyapay", "nevermined", "nvm", "paypal", "api-key",
-	"apikey", "api_key", "subscription", "invoice"}
+var otherProtocols = []string{"acp", "ap2", "ucp", "x401", "skyfire", "kyapay", "nevermined", "nvm", "paypal",
+	"api-key", "apikey", "api_key", "subscription", "invoice"}
 
 // isPayable reports whether one of the named protocols may be read, or none is named.
 func isPayable(names []string) bool {

@@ -127,6 +127,7 @@ func (w *walk) list(raw json.RawMessage, base *url.URL, method string, depth int
 		}
 		w.list(value, base, method, depth+1) // keyed by name
 	}
+	w.skipCut(raw)
 }
 
 func (w *walk) entry(raw json.RawMessage, base *url.URL, method string, depth int) {
@@ -174,8 +175,8 @@ func (w *walk) entry(raw json.RawMessage, base *url.URL, method string, depth in
 }
 
 // priceNames are the members in which sellers write what a resource costs.
-var priceNames = []string{"price", "price_usd", "priceUsd", "priceUSD", "priceInUSD", "usd", "cost", "cost_usd", "costUsd",
-	"amount", "maxAmountRequired", "max_amount_required", "value", "max", "maxPrice"}
+var priceNames = []string{"price", "price_usd", "priceUsd", "priceUSD", "priceInUSD", "usd", "cost", "cost_usd",
+	"costUsd", "amount", "maxAmountRequired", "max_amount_required", "value", "max", "maxPrice"}
 
 // freeReason returns the reason to skip an entry that asks for no payment, "" for any other. Such an entry says so
 // itself, has an empty list of requirements, or names only prices of zero.

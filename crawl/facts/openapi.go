@@ -44,6 +44,7 @@ func ReadOpenAPI(doc []byte, address *url.URL, base string) (Reading, error) {
 			d.readPath(r, path, byPath[path])
 		}
 	}
+	r.skipCut(top.Get("paths"))
 	return r.result(), nil
 }
 

@@ -93,8 +93,8 @@ func scheme(address string) string {
 	return s
 }
 
-// Server returns the RDAP server of a domain, that of its longest suffix in the list, or else in unlistedServers; "" for
-// none.
+// Server returns the RDAP server of a domain, that of its longest suffix in the list, or else in unlistedServers; ""
+// for none.
 func (b Bootstrap) Server(domain string) string {
 	for suffix := domain; suffix != ""; _, suffix, _ = strings.Cut(suffix, ".") {
 		if servers := b[suffix]; len(servers) > 0 {

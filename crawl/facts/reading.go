@@ -46,6 +46,16 @@ func newReader(base string) *reader {
 
 func (r *reader) skip(reason string) { r.skipped[reason]++ }
 
+// skipCut counts the members beyond maxMembers of an object whose members are endpoints.
+func (r *reader) skipCut(raw json.RawMessage) {
+	n := 0
+	for range jsontext.Members(raw) {
+		if n++; n > maxMembers {
+			r.skip(site.SkippedOverLimit)
+		}
+	}
+}
+
 // isFull reports whether the reader has as many endpoints as it may return.
 func (r *reader) isFull() bool { return len(r.endpoints) >= MaxEndpoints }
 

@@ -42,7 +42,7 @@ const (
 
 // Answer is the answer to the request for one document.
 type Answer struct {
-	Document    string // as in JSON: homepage, openapi, pricing, llms_txt, robots, terms, manifest, agent_card, api_catalog
+	Document    string // as in site.EvidenceSiteAnswer
 	URL         string // that was requested, before redirects
 	Status      int    // 0 without an answer
 	ContentType string // media type; "" for none

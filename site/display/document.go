@@ -8,8 +8,8 @@ import (
 )
 
 // Document returns what a document of a service declares, what was skipped of it, and why not all of it could be read,
-// in words for its owner: "3 endpoints; 2 entries skipped: free". It returns "" for a document that was read in full and
-// of which nothing was skipped.
+// in words for its owner: "3 endpoints to pay; 2 entries skipped: free". It returns "" for a document that was read in
+// full and of which nothing was skipped.
 func Document(a *site.EvidenceSiteAnswer) string {
 	if a.Problem == nil && len(a.Skipped) == 0 {
 		return ""

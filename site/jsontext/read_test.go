@@ -70,7 +70,8 @@ func TestObject(t *testing.T) {
 
 // FuzzRead checks that Read returns valid JSON or says what a document is instead.
 func FuzzRead(f *testing.F) {
-	for _, doc := range []string{"\ufeff{\"a\": [1]}", "<html>", "\xff\xfe[", "{} {}", `{"a": `, "[\"\xff\"]", "7 ", "nul"} {
+	for _, doc := range []string{"\ufeff{\"a\": [1]}", "<html>", "\xff\xfe[", "{} {}", `{"a": `, "[\"\xff\"]", "7 ",
+		"nul"} {
 		f.Add([]byte(doc))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {

@@ -6,6 +6,9 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
+	"tollbook/site"
+	"tollbook/site/display"
+	"tollbook/site/invisible"
 )
 
 // Outcome is what a lint says about a URL in one word. Its value is the exit status of the command.
@@ -84,26 +87,23 @@ type Batch struct {
 
 // Site is a site whose documents were read for endpoints.
 type Site struct {
-	URL       string     `json:"url"`
-	Declared  int        `json:"declared"` // endpoints that the documents declare
-	LeftOut   int        `json:"left_out"` // those of them beyond the limit
-	Documents []Document `json:"documents"`
-}
-
-// Document is a document of a site.
-type Document struct {
-	Document string `json:"document"`
-	URL      string `json:"url"`
-	Status   *int   `json:"status"` // null without an answer
-	Exists   *bool  `json:"exists"` // null if the answer does not say
-	Reason   string `json:"reason"`
+	URL       string                    `json:"url"`
+	Declared  int                       `json:"declared"` // endpoints that the documents declare
+	LeftOut   int                       `json:"left_out"` // those of them beyond the limit
+	Documents []site.EvidenceSiteAnswer `json:"documents"`
 }
 
 // NewSite returns a site with the documents that were read of it.
 func NewSite(address string, s facts.Site) Site {
-	out := Site{URL: address, Documents: []Document{}}
+	out := Site{URL: address, Documents: []site.EvidenceSiteAnswer{}}
 	for _, a := range s.Answers {
-		d := Document{Document: a.Document, URL: a.URL, Exists: a.Exists, Reason: a.Reason}
+		d := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
+			ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason,
+			Problem: invisible.ReplaceOrNull(a.Problem), Declared: a.Declared, Skipped: []site.EvidenceSkipped{}}
+		for _, skipped := range a.Skipped {
+			d.Skipped = append(d.Skipped, site.EvidenceSkipped{Reason: skipped.Reason,
+				Meaning: site.SkipMeaning(skipped.Reason), Count: skipped.Count})
+		}
 		if a.Status != 0 {
 			d.Status = &a.Status
 		}
@@ -156,6 +156,9 @@ func (s *Site) Text() string {
 	b.WriteString("\n")
 	for _, d := range s.Documents {
 		fmt.Fprintf(&b, "  %-9s %s: %s\n", d.Document, d.URL, d.Reason)
+		if words := display.Document(&d); words != "" {
+			fmt.Fprintf(&b, "            %s\n", strings.ReplaceAll(words, display.NBSP, " "))
+		}
 	}
 	return b.String()
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"html/template"
 
+	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/invisible"
 )
 
@@ -12,7 +14,8 @@ import (
 var reportHTML string
 
 var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"add": func(a, b int) int { return a + b },
+	"add":      func(a, b int) int { return a + b },
+	"document": func(a site.EvidenceSiteAnswer) string { return display.Document(&a) },
 }).Parse(reportHTML))
 
 // page is what the template shows.
