@@ -18,6 +18,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl/probe"
+	"tollbook/site/jsontext"
 )
 
 // lintError is returned if a lint does not pass. Its outcome is the exit status.
@@ -153,7 +154,7 @@ func (o *lintOptions) addresses(args []string, stdin io.Reader) ([]string, error
 		if err != nil {
 			return nil, terminal.UsageErrorf("--file: %w", err)
 		}
-		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		data = bytes.TrimPrefix(data, []byte(jsontext.ByteOrderMark))
 		for i, line := range strings.Split(string(data), "\n") {
 			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
 				list, from = append(list, line), append(from, fmt.Sprintf("--file %s, line %d: ", o.File, i+1))
