@@ -118,8 +118,13 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 			Robots: seen.Robots, Terms: seen.Terms, Answers: []postgres.SiteAnswer{},
 		}
 		for _, a := range seen.Answers {
-			v.Facts.Answers = append(v.Facts.Answers, postgres.SiteAnswer{Document: a.Document, URL: clean(a.URL, 500),
-				Status: a.Status, ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason})
+			answer := postgres.SiteAnswer{Document: a.Document, URL: clean(a.URL, 500), Status: a.Status,
+				ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason,
+				Problem: clean(a.Problem, 200), Declared: a.Declared}
+			for _, skipped := range a.Skipped {
+				answer.Skipped = append(answer.Skipped, postgres.SiteSkipped(skipped))
+			}
+			v.Facts.Answers = append(v.Facts.Answers, answer)
 		}
 	}
 	seen.Endpoints = append(seen.Endpoints, c.confirm(limited, s, seen)...)

@@ -139,7 +139,7 @@ func TestGather(t *testing.T) {
 	missing("llms_txt", "/llms.txt")
 	site.Answers = append(site.Answers, postgres.SiteAnswer{Document: "openapi",
 		URL: "http://api.acme.com/openapi.json", Status: 200, ContentType: "text/plain", Exists: new(true),
-		Reason: "an OpenAPI document"})
+		Reason: "an OpenAPI document", Declared: new(2), Skipped: []postgres.SiteSkipped{{Reason: "free", Count: 1}}})
 	if diff := cmp.Diff(&site, acme.Site); diff != "" {
 		t.Errorf("site (-want +got):\n%s", diff)
 	}

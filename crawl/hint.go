@@ -63,9 +63,14 @@ func declaredPrices(
 	set := func(id uuid.UUID, f facts.Endpoint, r int) {
 		if r > rank[id] {
 			p := f.Price
-			declared[id] = postgres.DeclaredPrice{Mode: clean(p.Mode, 100), Currency: clean(p.Currency, 100),
+			price := postgres.DeclaredPrice{Mode: clean(p.Mode, 100), Currency: clean(p.Currency, 100),
 				Amount: clean(p.Amount, 100), Min: clean(p.Min, 100), Max: clean(p.Max, 100)}
-			rank[id] = r
+			for _, o := range p.Offers {
+				price.Offers = append(price.Offers, postgres.DeclaredOffer{Protocol: clean(o.Protocol, 100),
+					Method: clean(o.Method, 100), Intent: clean(o.Intent, 100), Network: clean(o.Network, 100),
+					Currency: clean(o.Currency, 100), Amount: clean(o.Amount, 100)})
+			}
+			declared[id], rank[id] = price, r
 		}
 	}
 	for _, f := range operations {

@@ -48,7 +48,8 @@ func injectedSnapshot(words string) *site.Snapshot {
 		l.Evidence = site.Evidence{Checks: []site.EvidenceCheck{{ID: "price_sane", Reason: &words, Mend: &words}},
 			Warnings: []site.EvidenceWarning{{Code: words, Meaning: "It is so.", Endpoint: &words, Detail: &words}},
 			Endpoints: []site.EndpointEvidence{{Method: words, Path: words, Unprobeable: true,
-				Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: words}}}}
+				Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: words}}},
+			SiteAnswers: []site.EvidenceSiteAnswer{{Document: words, URL: words, Problem: &words}}}
 		l.Changes = []site.ChangeRecord{
 			record(d, site.PriceChanged, dayTime,
 				site.PriceSummary{PriceChanges: []site.PriceChange{{Network: words, Endpoint: words, OldPrice: "1",

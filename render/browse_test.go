@@ -286,6 +286,18 @@ func serviceMarkdown(t *testing.T, e *render.Renderer, l *render.ServiceText) st
 	return string(page.Bytes)
 }
 
+// TestServiceDocuments checks that a page says which documents of the website were not read in full.
+func TestServiceDocuments(t *testing.T) {
+	t.Parallel()
+	e := newRenderer(t, world())
+	l := acme()
+	expect(t, servicePage(e, l), HasText("What documents of the website declare"),
+		HasText("/openapi.json 3 endpoints to pay; 1,204 entries skipped: free, or without a word of payment"),
+		HasText("/.well-known/x402 larger than 8 MiB; nothing of it is read"))
+	l.Evidence.SiteAnswers = l.Evidence.SiteAnswers[:1]
+	expect(t, servicePage(e, l), NoText("What documents of the website declare"))
+}
+
 // TestServiceMarkdown checks that the Markdown page has the facts of the page, and that no text of a stranger begins
 // markup or leaves its quotes or its row.
 func TestServiceMarkdown(t *testing.T) {
@@ -299,7 +311,10 @@ func TestServiceMarkdown(t *testing.T) {
 			"- Price from: $0.0025\n", ", not known over 90 days\n",
 			"| “GET /quote” | $0.0025 | Base | USDC | “exact” | “" + payTo + "” |\n",
 			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |",
-			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- Not encrypted (warning): “an endpoint"}},
+			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- Not encrypted (warning): “an endpoint",
+			"\n## What documents of the website declare\n\n- “https://api.acme.example/openapi.json”: 3 endpoints to pay; " +
+				"1,204 entries skipped: free, or without a word of payment; 1 entry skipped: on another host\n" +
+				"- “https://api.acme.example/.well-known/x402”: larger than 8 MiB; nothing of it is read\n"}},
 		{unchecked(), []string{"- Status: unknown, last checked not known\n", "No endpoint has a usable payment " +
 			"option now.\n",
 			"- Price from: not known\n"}},

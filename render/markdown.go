@@ -161,6 +161,7 @@ type serviceMarkdown struct {
 	Prices        []markdownPrice
 	MoreEndpoints int
 	Failed        []chart.ComplianceResult
+	Documents     []declaration
 	Changes       []change
 }
 
@@ -178,7 +179,7 @@ const markdownEndpoints = 200
 func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) (Asset, error) {
 	d := &l.Detail
 	body := serviceMarkdown{Detail: d, Passed: l.gradeEvidence.Passed, Total: l.gradeEvidence.Total,
-		MoreEndpoints: max(0, len(d.Endpoints)-markdownEndpoints)}
+		MoreEndpoints: max(0, len(d.Endpoints)-markdownEndpoints), Documents: declarations(l.Listing)}
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
 		if len(p.Pricing) == 0 {

@@ -32,6 +32,7 @@ type service struct {
 	Windows       template.HTML // rows of uptime windows
 	Strip         *chart.Strip
 	GradeEvidence gradeEvidence
+	Documents     []declaration
 	Settled       settlements
 	Prices        chart.Prices
 	Grades        chart.Grades
@@ -74,6 +75,21 @@ type endpoint struct {
 	Call   *guide.Call   // nil if no command can contain its URL
 }
 
+// declaration is a document of the service's website of which not everything is listed.
+type declaration struct{ URL, Words string }
+
+// declarations returns the documents of a service's website of which entries were skipped or could not be read, in the
+// order of requests.
+func declarations(l *site.Listing) (list []declaration) {
+	for i := range l.Evidence.SiteAnswers {
+		a := &l.Evidence.SiteAnswers[i]
+		if words := display.Document(a); words != "" {
+			list = append(list, declaration{a.URL, words})
+		}
+	}
+	return list
+}
+
 // move is a change of the recipient of an endpoint.
 type move struct {
 	site.PayToChange
@@ -114,7 +130,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 	s := service{
 		ServiceDetail: *d, IsPayable: slices.ContainsFunc(l.Terms, func(t site.Terms) bool { return t.Payable }), Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
 		Strip:         chart.NewStrip(l.Uptime, e.calendar),
-		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing, volume),
+		GradeEvidence: l.gradeEvidence, Documents: declarations(l.Listing), Settled: e.settlements(l.Listing, volume),
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),

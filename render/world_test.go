@@ -171,6 +171,13 @@ func acme() site.Listing {
 			{Method: "POST", Path: "/of/{symbol}", Unprobeable: true,
 				Inconclusive: &site.EvidenceSilence{Class: "needs_input",
 					Reason: "the address has a placeholder, {symbol}"}}},
+		SiteAnswers: []site.EvidenceSiteAnswer{
+			{Document: "terms", URL: "https://api.acme.example/terms", Reason: "not found"},
+			{Document: "openapi", URL: "https://api.acme.example/openapi.json", Declared: ptr(3),
+				Skipped: []site.EvidenceSkipped{{Reason: "free", Meaning: "free, or without a word of payment", Count: 1204},
+					{Reason: "elsewhere", Meaning: "on another host", Count: 1}}},
+			{Document: "manifest", URL: "https://api.acme.example/.well-known/x402",
+				Problem: ptr("larger than 8 MiB; nothing of it is read")}},
 	}
 	l.Changes = []site.ChangeRecord{
 		record(&d, site.PriceChanged, 3*time.Hour, site.PriceSummary{PriceChanges: []site.PriceChange{
@@ -262,6 +269,7 @@ func nasty() site.Listing {
 		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
 		Endpoints: []site.EndpointEvidence{{Method: hostile, Path: hostile, Unprobeable: true,
 			Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: hostile}}},
+		SiteAnswers: []site.EvidenceSiteAnswer{{Document: hostile, URL: hostile, Problem: &hostile}},
 	}
 	l.Changes = []site.ChangeRecord{
 		record(&d, site.PriceChanged, time.Hour,

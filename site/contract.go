@@ -40,6 +40,7 @@ var Enums = map[string][]string{
 	"SubmissionPending": {SubmissionPending},
 	"SubmissionStates":  {SubmissionPending, SubmissionApproved, SubmissionRejected},
 
+	"SkipReasons":          SkipReasons,
 	"SuggestionCategories": SuggestionCategories,
 	"SupportedStates":      SupportedStates,
 	"Timeframes":           Timeframes,

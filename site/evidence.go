@@ -1,6 +1,9 @@
 package site
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Limits of evidence, so that no service can make it large.
 const (
@@ -48,7 +51,8 @@ type Evidence struct {
 
 // EvidenceSiteAnswer is the answer to the request for one document of the service's site.
 type EvidenceSiteAnswer struct {
-	// Document: homepage, openapi, pricing, llms_txt, robots or terms.
+	// Document: homepage, openapi, pricing, llms_txt, robots or terms; manifest (what /.well-known/x402, x402.json or mpp
+	// lists), agent_card or api_catalog if the site has one.
 	Document string `json:"document"`
 	// URL of the document.
 	URL string `json:"url"`
@@ -60,7 +64,51 @@ type EvidenceSiteAnswer struct {
 	Exists *bool `json:"exists"`
 	// What the answer says about the document, in words.
 	Reason string `json:"reason"`
+	// Why not all of the document could be read, in words for its owner; null if it was.
+	Problem *string `json:"problem"`
+	// Number of endpoints of the service that the document declares; null for a document that declares none by its kind,
+	// and for one that could not be read.
+	Declared *int `json:"declared"`
+	// Entries of the document that are no endpoints to pay, by reason.
+	Skipped []EvidenceSkipped `json:"skipped"`
 }
+
+// EvidenceSkipped is the number of entries of a document that were skipped for one reason.
+type EvidenceSkipped struct {
+	// Why they were skipped.
+	Reason string `json:"reason" enum:"SkipReasons"`
+	// As [EvidenceWarning.Meaning].
+	Meaning string `json:"meaning"`
+	// Number of such entries.
+	Count int `json:"count"`
+}
+
+// Values of EvidenceSkipped.Reason.
+const (
+	SkippedFree      = "free"
+	SkippedSignIn    = "sign_in"
+	SkippedElsewhere = "elsewhere"
+	SkippedProtocol  = "other_protocol"
+	SkippedNoURL     = "no_url"
+	SkippedOverLimit = "over_limit"
+)
+
+// SkipReasons are the values of EvidenceSkipped.Reason, in the order in which they are listed.
+var SkipReasons = []string{SkippedFree, SkippedSignIn, SkippedElsewhere, SkippedProtocol, SkippedNoURL,
+	SkippedOverLimit}
+
+// skipMeanings are the reasons of SkipReasons in words.
+var skipMeanings = map[string]string{
+	SkippedFree:      "free, or without a word of payment",
+	SkippedSignIn:    "asks for a signature of a wallet, not for a payment",
+	SkippedElsewhere: "on another host, or outside the base URL of the service",
+	SkippedProtocol:  "paid only over a protocol that is not read here",
+	SkippedNoURL:     "has no URL that can be requested",
+	SkippedOverLimit: "more than are read of one document",
+}
+
+// SkipMeaning returns one of SkipReasons in words, or an unknown reason as it is.
+func SkipMeaning(reason string) string { return cmp.Or(skipMeanings[reason], reason) }
 
 // EvidenceRegistration says what a registry answered about the service's domain.
 type EvidenceRegistration struct {
@@ -185,6 +233,24 @@ type EvidencePrice struct {
 	Min *string `json:"min"`
 	// Upper bound of a dynamic price.
 	Max *string `json:"max"`
+	// Alternative ways to pay that the document declares, in its order.
+	Offers []EvidenceOffer `json:"offers"`
+}
+
+// EvidenceOffer is one way to pay that a document of the service declares.
+type EvidenceOffer struct {
+	// Protocol of the offer, such as mpp or x402.
+	Protocol string `json:"protocol"`
+	// Payment method of MPP, such as tempo or stripe, or scheme of x402, such as exact.
+	Method *string `json:"method"`
+	// Intent of MPP, such as charge or session.
+	Intent *string `json:"intent"`
+	// Network, as written.
+	Network *string `json:"network"`
+	// Token address or currency, as written.
+	Currency *string `json:"currency"`
+	// Amount in base units of the currency; null means that each request has a price of its own.
+	Amount *string `json:"amount"`
 }
 
 // EvidenceSilence is an answer that is not counted.

@@ -165,6 +165,14 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 			Mode: invisible.ReplaceOrNull(p.Mode), Currency: invisible.ReplaceOrNull(p.Currency),
 			Amount: invisible.ReplaceOrNull(p.Amount),
 			Min:    invisible.ReplaceOrNull(p.Min), Max: invisible.ReplaceOrNull(p.Max),
+			Offers: []site.EvidenceOffer{},
+		}
+		for _, o := range p.Offers {
+			out.DeclaredPrice.Offers = append(out.DeclaredPrice.Offers, site.EvidenceOffer{
+				Protocol: invisible.Replace(o.Protocol), Method: invisible.ReplaceOrNull(o.Method),
+				Intent: invisible.ReplaceOrNull(o.Intent), Network: invisible.ReplaceOrNull(o.Network),
+				Currency: invisible.ReplaceOrNull(o.Currency), Amount: invisible.ReplaceOrNull(o.Amount),
+			})
 		}
 	}
 	if v := capture.Captured.Envelope; v != nil {

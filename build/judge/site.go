@@ -43,7 +43,12 @@ func addSiteEvidence(f *postgres.ServiceFacts, e *site.Evidence) {
 	if f.Site != nil {
 		for _, a := range f.Site.Answers {
 			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
-				ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason}
+				ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason,
+				Problem: invisible.ReplaceOrNull(a.Problem), Declared: a.Declared, Skipped: []site.EvidenceSkipped{}}
+			for _, skipped := range a.Skipped {
+				answer.Skipped = append(answer.Skipped, site.EvidenceSkipped{Reason: skipped.Reason,
+					Meaning: site.SkipMeaning(skipped.Reason), Count: skipped.Count})
+			}
 			if a.Status != 0 {
 				answer.Status = &a.Status
 			}

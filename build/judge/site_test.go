@@ -115,7 +115,10 @@ func TestSiteEvidence(t *testing.T) {
 		Site: &postgres.SiteFacts{Answers: []postgres.SiteAnswer{
 			{Document: "robots", URL: "https://api.acme.com/robots.txt", Reason: "no answer"},
 			{Document: "terms", URL: "https://api.acme.com/\u202eterms", Status: 404, ContentType: "text/plain",
-				Exists: new(false), Reason: "not found"}}},
+				Exists: new(false), Reason: "not found"},
+			{Document: "manifest", URL: "https://api.acme.com/.well-known/x402", Status: 200, Exists: new(true),
+				Reason: "a list of resources", Problem: "it has \u202e", Declared: new(3),
+				Skipped: []postgres.SiteSkipped{{Reason: "free", Count: 2}}}}},
 		Domain: &postgres.DomainFacts{Domain: "acme.com", CheckedAt: &now, CreatedAt: &created,
 			URL: new("https://rdap.test/domain/acme.com"), Registered: new(true)},
 		OwnerProved: true,
@@ -123,9 +126,14 @@ func TestSiteEvidence(t *testing.T) {
 	got := judgeAll(&f, now).Services[0].Evidence
 	want := site.Evidence{
 		SiteAnswers: []site.EvidenceSiteAnswer{
-			{Document: "robots", URL: "https://api.acme.com/robots.txt", Reason: "no answer"},
+			{Document: "robots", URL: "https://api.acme.com/robots.txt", Reason: "no answer",
+				Skipped: []site.EvidenceSkipped{}},
 			{Document: "terms", URL: "https://api.acme.com/\ufffdterms", Status: new(404),
-				ContentType: new("text/plain"), Exists: new(false), Reason: "not found"}},
+				ContentType: new("text/plain"), Exists: new(false), Reason: "not found", Skipped: []site.EvidenceSkipped{}},
+			{Document: "manifest", URL: "https://api.acme.com/.well-known/x402", Status: new(200), Exists: new(true),
+				Reason: "a list of resources", Problem: new("it has \ufffd"), Declared: new(3),
+				Skipped: []site.EvidenceSkipped{{Reason: "free", Meaning: "free, or without a word of payment",
+					Count: 2}}}},
 		Registration: &site.EvidenceRegistration{Domain: "acme.com", CheckedAt: site.TimeOrNull(now),
 			CreatedDate: site.TimeOrNull(created), URL: new("https://rdap.test/domain/acme.com"),
 			Registered: new(true)},

@@ -52,7 +52,7 @@ func TestNoDoorLeadsInside(t *testing.T) {
 		}},
 		{"lint", nil, func(t *testing.T, s *snare) func(string) {
 			return func(address string) {
-				err := runLint(t.Context(), lintOptions{gap: 1, guard: s.guard}, address, io.Discard)
+				err := runLint(t.Context(), lintOptions{guard: s.guard}, []string{address}, io.Discard)
 				if err == nil {
 					t.Errorf("lint %s passes", address)
 				}

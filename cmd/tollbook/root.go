@@ -16,10 +16,13 @@ import (
 	"tollbook/cmd/tollbook/version"
 )
 
-// exitStatus returns 2 for an error of the command line and for a lint or check without a result, else 1.
+// exitStatus returns 2 for an error of the command line and for a check without a result, the outcome of a lint, else 1.
 func exitStatus(err error) int {
-	if errors.As(err, new(terminal.UsageError)) || errors.Is(err, errUnread) || errors.Is(err, errUnknown) {
+	if errors.As(err, new(terminal.UsageError)) || errors.Is(err, errUnknown) {
 		return 2
+	}
+	if failed := (*lintError)(nil); errors.As(err, &failed) {
+		return int(failed.outcome)
 	}
 	return 1
 }

@@ -112,8 +112,8 @@ func TestLintTools(t *testing.T) {
 	if diff := cmp.Diff(*asks("0.0025"), decode[report](t, lint(1, server+"#climate"))); diff != "" {
 		t.Errorf("one tool (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"cities", "erase_history", "nothing"} {
-		lint(2, server+"#"+name)
+	for name, want := range map[string]int{"cities": 4, "erase_history": 4, "nothing": 3} {
+		lint(want, server+"#"+name)
 	}
 	_, text, _ := tollbook(t, nil, "lint", "--crawl-allow-private", "127.0.0.1", server)
 	for _, want := range []string{"An MCP server. Of its 4 tools, 2 asked for payment.\n",

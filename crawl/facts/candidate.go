@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/url"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 const (
 	wellKnownAPICatalog = "/.well-known/api-catalog"
 	wellKnownAgentCard  = "/.well-known/agent-card.json"
+	wellKnownAgent      = "/.well-known/agent.json" // of agent cards before version 0.3 of A2A
 )
 
 // TXTLabel precedes a host in the name of its TXT records about x402.
@@ -30,9 +32,12 @@ const (
 // ReadAPICatalog returns the OpenAPI documents that a catalogue of APIs (RFC 9727) names, in order, each once: the
 // targets of service-desc, on the host of the catalogue or below it.
 func ReadAPICatalog(doc []byte, address *url.URL) ([]*url.URL, error) {
-	top := objectOf(doc)
-	if top == nil || top["linkset"] == nil {
-		return nil, errNoDocument
+	top, err := readTop(doc)
+	if err != nil {
+		return nil, err
+	}
+	if !top.Has("linkset") {
+		return nil, fmt.Errorf("%w: it has no linkset", errNoDocument)
 	}
 	var out []*url.URL
 	for _, raw := range first(top.list("linkset"), maxLinks) {
@@ -52,9 +57,12 @@ func ReadAPICatalog(doc []byte, address *url.URL) ([]*url.URL, error) {
 // ReadAgentCard returns the URLs of an agent whose card declares the x402 extension of A2A, with POST as their method.
 // They are candidates: an agent may also ask for payment in an answer of 200, which is not an endpoint's 402.
 func ReadAgentCard(doc []byte, address *url.URL) ([]Declared, error) {
-	card := objectOf(doc)
-	if card == nil || card["skills"] == nil && card["capabilities"] == nil {
-		return nil, errNoDocument
+	card, err := readTop(doc)
+	if err != nil {
+		return nil, err
+	}
+	if !card.Has("skills") && !card.Has("capabilities") {
+		return nil, fmt.Errorf("%w: it has neither skills nor capabilities", errNoDocument)
 	}
 	isPaid := func(raw json.RawMessage) bool {
 		u, err := url.Parse(objectOf(raw).text("uri"))

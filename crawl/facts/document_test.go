@@ -24,13 +24,11 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // readers convert a document to the text that its archive expects.
 var readers = map[string]func(doc []byte) string{
 	"openapi": func(doc []byte) string {
-		return declared(ReadOpenAPI(doc, mustParse("https://api.example.com/openapi.json")))
+		return declared(ReadOpenAPI(doc, mustParse("https://api.example.com/openapi.json"), "https://api.example.com"))
 	},
-	"wellknown": func(doc []byte) string {
-		return declared(ReadWellKnown(doc, mustParse("https://api.example.com/.well-known/x402")))
-	},
-	"mpp": func(doc []byte) string {
-		return declared(ReadMPP(doc, mustParse("https://api.example.com/.well-known/mpp")))
+	"manifest": func(doc []byte) string {
+		return declared(ReadManifest(doc, mustParse("https://api.example.com/.well-known/x402"),
+			"https://api.example.com"))
 	},
 	"catalogue": func(doc []byte) string {
 		kind, _ := source.KindOf("x402-discovery")
@@ -61,12 +59,12 @@ var readers = map[string]func(doc []byte) string{
 	},
 }
 
-func declared(list []Declared, err error) string {
+func declared(got Reading, err error) string {
 	var b strings.Builder
 	if err != nil {
 		fmt.Fprintf(&b, "error: %v\n", err)
 	}
-	for _, d := range list {
+	for _, d := range got.Endpoints {
 		fmt.Fprintf(&b, "%s %s", d.Method, d.URL)
 		if d.Description != "" || d.MimeType != "" {
 			fmt.Fprintf(&b, " %q %q", d.Description, d.MimeType)
@@ -74,8 +72,15 @@ func declared(list []Declared, err error) string {
 		if p := d.Price; p != nil {
 			fmt.Fprintf(&b, " price %s amount=%q min=%q max=%q currency=%q over %q", p.Mode, p.Amount, p.Min, p.Max,
 				p.Currency, p.Protocols)
+			for _, o := range p.Offers {
+				fmt.Fprintf(&b, "\n  offer over %s: method %q intent %q network %q currency %q amount %q", o.Protocol,
+					o.Method, o.Intent, o.Network, o.Currency, o.Amount)
+			}
 		}
 		b.WriteByte('\n')
+	}
+	for _, skipped := range got.Skipped {
+		fmt.Fprintf(&b, "skipped %d: %s\n", skipped.Count, skipped.Reason)
 	}
 	return b.String()
 }

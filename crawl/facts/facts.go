@@ -45,15 +45,6 @@ type Declared struct {
 	Price       *Price // price in the document, nil for none
 }
 
-// Price is a price as a document declares it. It is never shown as the price.
-type Price struct {
-	Mode      string   // fixed, dynamic, offer, or "" for none
-	Currency  string   // as written; "" for US dollars by convention
-	Amount    string   // decimal text; base units in an offer
-	Min, Max  string   // of a dynamic price
-	Protocols []string // such as x402 and mpp, in lower case, as listed; empty for none
-}
-
 // Endpoint is a declared endpoint as a path below a service's base URL.
 type Endpoint struct {
 	Declared

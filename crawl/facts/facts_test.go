@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 
@@ -88,17 +89,25 @@ func TestBootstrapServer(t *testing.T) {
 	b, err := ReadBootstrap([]byte(`{"version": "1.0", "services": [
 		[["com", "NET"], ["http://rdap.example.net/com", "https://rdap.example.net/com/v1/"]],
 		[["uk"], ["https://rdap.example.uk"]], [["co.uk"], ["https://co.example.uk/"]],
-		[["bad"], ["ftp://x", 7]], ["x"], 7]}`))
+		[["nl"], ["https://listed.example.nl"]], [["bad"], ["ftp://x", 7]], ["x"], 7]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for domain, want := range map[string]string{
 		"example.com": "https://rdap.example.net/com/v1/", "example.net": "https://rdap.example.net/com/v1/",
 		"example.uk": "https://rdap.example.uk/", "example.co.uk": "https://co.example.uk/", "example.bad": "",
+		"acme.io": "https://rdap.identitydigital.services/rdap/", "acme.co": "https://rdap.nic.co/",
+		"acme.de": "https://rdap.denic.de/", "acme.com.de": "https://rdap.denic.de/", "acme.nl": "https://listed.example.nl/",
 		"example.test": "",
 	} {
 		if got := b.Server(domain); got != want {
 			t.Errorf("server of %s is %q, want %q", domain, got, want)
+		}
+	}
+	for suffix, server := range unlistedServers {
+		u, err := url.Parse(server)
+		if err != nil || u.Scheme != "https" || !strings.HasSuffix(server, "/") || strings.Contains(suffix, ".") {
+			t.Errorf("the server of .%s is %q, want https and a slash at the end", suffix, server)
 		}
 	}
 	for _, doc := range []string{"", "<html>", "{}", `{"services": []}`} {

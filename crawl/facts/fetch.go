@@ -20,7 +20,8 @@ import (
 
 // Limits of a fetch.
 const (
-	maxDocument  = 256 << 10 // bytes, after decompression
+	maxPage      = 256 << 10 // bytes of a page or a registry's answer, after decompression
+	maxJSON      = 8 << 20   // bytes of a document that declares endpoints; real ones have up to 4 MB
 	maxHeader    = 64 << 10
 	maxRedirects = 3
 	connectLimit = 5 * time.Second
@@ -114,8 +115,8 @@ func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 		TLSClientConfig:     &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout: connectLimit,
 		ForceAttemptHTTP2:   true,
-		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: maxDocument,
-			MaxReceiveBufferPerStream: maxDocument},
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: maxPage,
+			MaxReceiveBufferPerStream: maxPage},
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    1,
@@ -247,7 +248,7 @@ func (f *Fetcher) send(
 	}
 	doc.body, err = io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
 	if err != nil {
-		return document{}, "", fmt.Errorf("read %s: %w", u, err)
+		return doc, "", fmt.Errorf("read %s: %w", u, err)
 	}
 	if int64(len(doc.body)) > r.limit {
 		doc.body, doc.truncated = doc.body[:r.limit], true

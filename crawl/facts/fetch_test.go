@@ -113,6 +113,9 @@ func (s Site) String() string {
 	for _, e := range s.Endpoints {
 		b.WriteString(" " + e.Method + e.Path + "(" + e.Origin + ")")
 	}
+	for _, e := range s.Candidates {
+		b.WriteString(" " + e.Method + e.Path + "(" + e.Origin + ")?")
+	}
 	return b.String()
 }
 
@@ -156,7 +159,7 @@ func TestSurvey(t *testing.T) {
 				`"http://acme.test/a"}, {"resource": "http://evil.test/x"}]}`,
 			"/.well-known/mpp": `200 application/json {"endpoints": [{"path": "/b", "protocols": ["mpp", ` +
 				`"x402"]}, {"path": "/c", "protocols": ["mpp"]}, "/a", "/d"]}`,
-		}, want: "hoplrt /a(well-known) /b(well-known)"},
+		}, want: "hoplrt /a(well-known) /b(well-known) /c(well-known) /d(well-known)"},
 		{name: "the same page for every path", site: everything, want: "Hoplrt"},
 		{name: "an API without pages",
 			site: pages{"/": `200 application/json {"ok": true}`, "/openapi.json": sold},
@@ -194,9 +197,16 @@ func TestSurvey(t *testing.T) {
 		{name: "deep JSON", site: with(pages{"/openapi.json": "200 application/json " +
 			strings.Repeat(`{"paths":`, 20_000),
 			"/.well-known/x402": "200 application/json " + strings.Repeat("[", 200_000)}), want: "HoPLRT"},
-		{name: "4 MB", site: with(pages{"/openapi.json": `200 application/json {"paths": {}, "x": "` +
-			strings.Repeat("x", 4<<20) + `"}`,
-			"/.well-known/x402": "200 application/json [" + strings.Repeat("1,", 2<<20) + "1]",
+		{name: "documents of the size of real ones", site: pages{"/openapi.json": `200 application/json {"paths": {"/x": ` +
+			`{"get": {"responses": {"402": {}}}}}, "x": "` + strings.Repeat("x", 4<<20) + `"}`,
+			"/.well-known/x402.json": `200 application/json {"items": ["/buy"], "x": "` + strings.Repeat("x", 4<<20) +
+				`"}`}, want: "hOplrt GET/x(openapi) /buy(well-known)"},
+		{name: "an old path of agent cards", site: pages{"/.well-known/agent.json": `200 application/json {"skills": ` +
+			`[], "url": "http://acme.test/a2a", "capabilities": {"extensions": [{"uri": "https://x.test/x402/v1"}]}}`},
+			want: "hoplrt POST/a2a(agent-card)?"},
+		{name: "12 MB", site: with(pages{"/openapi.json": `200 application/json {"paths": {}, "x": "` +
+			strings.Repeat("x", 12<<20) + `"}`,
+			"/.well-known/x402": "200 application/json [" + strings.Repeat("1,", 6<<20) + "1]",
 			"/llms.txt":         "200 text/plain " + strings.Repeat("ä", 2<<20),
 			"/terms":            "200 text/html " + strings.Repeat("<p>", 1<<20)}), want: "H.PLRT"},
 	} {
@@ -289,12 +299,12 @@ func TestHostileAnswers(t *testing.T) {
 		{"gzip bomb", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(bomb.Bytes())
-		}), nil, maxDocument},
+		}), nil, maxPage},
 		{"endless", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				w.Write(make([]byte, 64<<10))
 			}
-		}), nil, maxDocument},
+		}), nil, maxPage},
 		{"silent", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			context.DeadlineExceeded, 0},
 		{"headers without end", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -319,7 +329,7 @@ func TestHostileAnswers(t *testing.T) {
 			if c.want == context.DeadlineExceeded {
 				f.o.Timeout = 300 * time.Millisecond
 			}
-			doc, err := f.get(t.Context(), "http://acme.test/", request{accept: "text/plain", limit: maxDocument})
+			doc, err := f.get(t.Context(), "http://acme.test/", request{accept: "text/plain", limit: maxPage})
 			if c.want == errAny && err != nil {
 				return
 			}
@@ -374,7 +384,7 @@ func TestEnter(t *testing.T) {
 		return func() { mu.Lock(); defer mu.Unlock(); in[host]-- }, nil
 	}
 	f.Survey(t.Context(), "http://acme.test", "")
-	if diff := cmp.Diff(map[string]int{"acme.test": 11, "www.acme.test": 2}, requests); diff != "" || most != 1 ||
+	if diff := cmp.Diff(map[string]int{"acme.test": 12, "www.acme.test": 2}, requests); diff != "" || most != 1 ||
 		in["acme.test"] != 0 || in["www.acme.test"] != 0 {
 		t.Errorf("hosts entered (-want +got):\n%s\nat most %d at once, %v left", diff, most, in)
 	}

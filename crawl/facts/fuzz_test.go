@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tollbook/crawl/source"
+	"tollbook/site"
 )
 
 // FuzzDocuments passes arbitrary bytes to every reader. None may panic or return more than its limit, and all results
@@ -34,14 +35,37 @@ func FuzzDocuments(f *testing.F) {
 	address := mustParse("https://api.example.com/openapi.json")
 	discovery, _ := source.KindOf("x402-discovery")
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		api, _ := ReadOpenAPI(doc, address)
-		listed, _ := ReadWellKnown(doc, address)
-		other, _ := ReadMPP(doc, address)
-		if len(api) > MaxEndpoints || len(listed) > MaxEndpoints || len(other) > MaxEndpoints {
-			t.Errorf("%d, %d and %d endpoints of one document", len(api), len(listed), len(other))
+		const base = "https://api.example.com"
+		api, _ := ReadOpenAPI(doc, address, base)
+		listed, _ := ReadManifest(doc, address, base)
+		for _, got := range []Reading{api, listed} {
+			if len(got.Endpoints) > MaxEndpoints {
+				t.Errorf("%d endpoints of one document", len(got.Endpoints))
+			}
+			for _, skipped := range got.Skipped {
+				if skipped.Count <= 0 || !slices.Contains(site.SkipReasons, skipped.Reason) {
+					t.Errorf("skipped %+v", skipped)
+				}
+			}
+			for _, d := range got.Endpoints {
+				if d.Price == nil {
+					continue
+				}
+				for _, o := range d.Price.Offers {
+					for _, text := range []string{o.Protocol, o.Method, o.Intent, o.Network, o.Currency, o.Amount} {
+						checkText(t, text, 100)
+					}
+				}
+			}
 		}
-		for _, e := range FilterBelow("https://api.example.com", slices.Concat(api, listed, other)) {
+		below := FilterBelow(base, slices.Concat(api.Endpoints, listed.Endpoints))
+		for _, e := range below {
 			checkEndpoint(t, e)
+		}
+		cards, _ := ReadAgentCard(doc, address)
+		catalog, _ := ReadAPICatalog(doc, address)
+		if len(cards) > maxCandidates || len(catalog) > maxDescriptions {
+			t.Errorf("%d candidates, %d descriptions", len(cards), len(catalog))
 		}
 		if p, err := discovery.Read(doc); err == nil {
 			for _, s := range GroupSellers(p.Rows) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // optOutLine is the line of the document at OwnershipPath by which an owner opts out.
@@ -65,7 +67,7 @@ func (f *Fetcher) recentRobots(ctx context.Context, origin string, fresh bool) (
 // hasLine reports whether a text has a line, in any case and with white space around it.
 func hasLine(text []byte, line string) bool {
 	for l := range strings.Lines(string(text)) {
-		if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(l, "\ufeff")), line) {
+		if strings.EqualFold(strings.TrimSpace(strings.TrimPrefix(l, jsontext.ByteOrderMark)), line) {
 			return true
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/publicsuffix"
+
+	"tollbook/site/jsontext"
 )
 
 // Domain is the registered domain to which a service's host belongs.
@@ -56,13 +58,17 @@ type Bootstrap map[string][]string // by suffix, without a dot at either end
 // ReadBootstrap reads IANA's list (RFC 9224).
 func ReadBootstrap(doc []byte) (Bootstrap, error) {
 	b := Bootstrap{}
-	for _, raw := range objectOf(doc).list("services") {
-		service := listOf(raw)
+	text, err := readJSON(doc)
+	if err != nil {
+		return nil, fmt.Errorf("list of RDAP servers: %w", err)
+	}
+	for _, raw := range objectOf(text).list("services") {
+		service := jsontext.List(raw)
 		if len(service) < 2 {
 			continue
 		}
 		var servers []string
-		for _, s := range listOf(service[1]) {
+		for _, s := range jsontext.List(service[1]) {
 			if u, err := url.Parse(scalar(s)); err == nil && (u.Scheme == "https" || u.Scheme == "http") &&
 				u.Host != "" {
 				servers = append(servers, strings.TrimRight(u.String(), "/")+"/")
@@ -70,7 +76,7 @@ func ReadBootstrap(doc []byte) (Bootstrap, error) {
 		}
 		// https first
 		slices.SortStableFunc(servers, func(a, b string) int { return strings.Compare(scheme(b), scheme(a)) })
-		for _, suffix := range listOf(service[0]) {
+		for _, suffix := range jsontext.List(service[0]) {
 			if s := strings.ToLower(strings.Trim(scalar(suffix), ".")); s != "" && len(servers) > 0 {
 				b[s] = servers
 			}
@@ -87,14 +93,15 @@ func scheme(address string) string {
 	return s
 }
 
-// Server returns the RDAP server of a domain, that of its longest suffix in the list; "" for none.
+// Server returns the RDAP server of a domain, that of its longest suffix in the list, or else in unlistedServers; ""
+// for none.
 func (b Bootstrap) Server(domain string) string {
 	for suffix := domain; suffix != ""; _, suffix, _ = strings.Cut(suffix, ".") {
 		if servers := b[suffix]; len(servers) > 0 {
 			return servers[0]
 		}
 	}
-	return ""
+	return unlistedServers[domain[strings.LastIndexByte(domain, '.')+1:]]
 }
 
 // maxBootstrap is the most that is read of IANA's list, in bytes; the list has 70 kB.
@@ -130,7 +137,7 @@ func (f *Fetcher) Registration(
 	ctx context.Context, server, domain string,
 ) (r Registration, retryIn time.Duration, err error) {
 	doc, err := f.get(ctx, RegistrationURL(server, domain),
-		request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
+		request{accept: "application/rdap+json, application/json", limit: maxPage, anySite: true})
 	switch {
 	case err != nil:
 		return r, 0, fmt.Errorf("%w: %w", ErrLater, err)
@@ -145,8 +152,11 @@ func (f *Fetcher) Registration(
 
 // ReadRegistration reads an RDAP answer about a domain (RFC 9083). It ignores a date before 1980 or in the future.
 func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, error) {
-	top := objectOf(doc)
-	if top == nil || top.text("objectClassName") != "domain" && top["events"] == nil && top["entities"] == nil {
+	top, err := readTop(doc)
+	if err != nil {
+		return Registration{}, fmt.Errorf("answer about %s: %w", domain, err)
+	}
+	if top.text("objectClassName") != "domain" && !top.Has("events") && !top.Has("entities") {
 		return Registration{}, fmt.Errorf("answer about %s: %w", domain, errNoDocument)
 	}
 	if name := strings.ToLower(strings.TrimSuffix(top.text("ldhName"), ".")); name != "" && name != domain {
@@ -177,12 +187,12 @@ func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, e
 
 // fullName returns the name on an entity's card: ["vcard", [["fn", {}, "text", "Name"], …]].
 func fullName(entity object) string {
-	card := listOf(entity["vcardArray"])
+	card := jsontext.List(entity.Get("vcardArray"))
 	if len(card) < 2 {
 		return cleanText(entity.text("handle"), 200)
 	}
-	for _, raw := range listOf(card[1]) {
-		if p := listOf(raw); len(p) >= 4 && strings.EqualFold(scalar(p[0]), "fn") {
+	for _, raw := range jsontext.List(card[1]) {
+		if p := jsontext.List(raw); len(p) >= 4 && strings.EqualFold(scalar(p[0]), "fn") {
 			return cleanText(scalar(p[3]), 200)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tollbook/site/jsontext"
 )
 
 // Token is the product token of Tollbook in robots.txt.
@@ -91,19 +93,27 @@ func (f *Fetcher) fetchRobots(ctx context.Context, origin string) (*Robots, erro
 func (f *Fetcher) requestRobots(ctx context.Context, origin string) (*Robots, error) {
 	now := f.o.Now()
 	r := &Robots{Origin: origin, FetchedAt: now, State: RobotsUnknown}
-	doc, err := f.get(ctx, origin+"/robots.txt", request{accept: "text/plain", limit: maxDocument})
+	doc, err := f.get(ctx, origin+"/robots.txt", request{accept: "text/plain", limit: maxRobots})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ErrElsewhere):
 		r.State = RobotsNone
 	case err != nil || doc.status == 429 || doc.status >= 500:
-	case doc.status == 200 && isText(doc):
+	case doc.status == 200 && isRobots(doc):
 		r.State, r.Body = RobotsDocument, doc.body
 	default:
 		r.State = RobotsNone
 	}
 	return r, f.o.Robots.KeepRobots(ctx, *r)
+}
+
+// isRobots reports whether an answer has rules for robots. Comments in another encoding than UTF-8 do not matter, since
+// an owner's rules must not be missed for them.
+func isRobots(d document) bool {
+	d.body = bytes.ToValidUTF8(d.body, []byte("?"))
+	d.truncated = false
+	return isText(d)
 }
 
 // checkRobots returns nil if robots.txt allows to request a URL, else ErrDisallowed or the error of reading robots.txt.
@@ -139,15 +149,21 @@ func (r Rules) ExcludesUs() bool {
 	return r.Own && slices.ContainsFunc(r.rules, isAll) && !slices.ContainsFunc(r.rules, isAllow)
 }
 
-// maxRules is the most rules of a group that are read.
-const maxRules = 2000
+// Limits of a robots.txt. RFC 9309, section 2.5, asks for at least 500 KiB.
+const (
+	maxRobots = 512 << 10 // bytes
+	maxRules  = 100_000   // rules of a group; more than fit into maxRobots
+)
 
 // ReadRobots reads a robots.txt by RFC 9309. It returns the rules of all groups that name token, in any case, or if no
 // group does, of all groups for "*".
 func ReadRobots(text []byte, token string) Rules {
 	var own, everybody []rule
 	var named, forAll, forUs, inRules bool
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	text = bytes.TrimPrefix(text, []byte(jsontext.ByteOrderMark))
+	if len(text) >= maxRobots-len(jsontext.ByteOrderMark) {
+		text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may be the beginning of a longer one
+	}
 	for line := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		name, value, ok := strings.Cut(string(line), ":")

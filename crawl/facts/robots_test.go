@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -80,4 +81,32 @@ func TestRobotsPatterns(t *testing.T) {
 			t.Fatalf("%s matches %s: %t, want %t", pattern, path, got, want)
 		}
 	})
+}
+
+// TestLongRobots checks that rules up to 500 KiB count, as RFC 9309 asks, that the beginning of a rule beyond the limit
+// is none, and that comments in another encoding do not hide rules.
+func TestLongRobots(t *testing.T) {
+	t.Parallel()
+	rules := func(n int, end string) string {
+		text := "User-agent: *\n" + strings.Repeat("Disallow: /private/\n", n/40)
+		return "200 text/plain " + text + strings.Repeat("#", n-len(text)-len(end)-1) + "\n" + end
+	}
+	cut := "Disallow: /secret\n"
+	for _, c := range []struct {
+		name, robots string
+		want         bool // /openapi.json is allowed
+	}{
+		{"300 KiB", rules(300<<10, "Disallow: /openapi.json\n"), false},
+		{"500 KiB", rules(500<<10, "Disallow: /openapi.json\n"), false},
+		{"a rule that is cut", rules(maxRobots+len(cut)-len("Disallow: /"), cut), true},
+		{"a byte order mark and a rule that is cut", "200 text/plain \ufeff" +
+			rules(maxRobots+len(cut)-len("Disallow: /")-3, cut)[len("200 text/plain "):], true},
+		{"Latin-1", "200 text/plain # f\xfcr alle\nUser-agent: *\nDisallow: /openapi.json\n", false},
+	} {
+		_, f := newTown(t, map[string]http.Handler{"acme.test": pages{"/robots.txt": c.robots, "/openapi.json": sold}})
+		got := f.Survey(t.Context(), "http://acme.test", "")
+		if allowed := got.OpenAPI != nil; allowed != c.want || got.Robots == nil || !*got.Robots {
+			t.Errorf("%s: /openapi.json allowed %t, want %t", c.name, allowed, c.want)
+		}
+	}
 }

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,24 +27,32 @@ type Site struct {
 	Candidates []Endpoint
 }
 
-// Names of documents in Answer.
+// Names of documents in Answer. Those after docTerms are only recorded if the site has them.
 const (
-	docHomepage = "homepage"
-	docOpenAPI  = "openapi"
-	docPricing  = "pricing"
-	docLLMsTxt  = "llms_txt"
-	docRobots   = "robots"
-	docTerms    = "terms"
+	docHomepage   = "homepage"
+	docOpenAPI    = "openapi"
+	docPricing    = "pricing"
+	docLLMsTxt    = "llms_txt"
+	docRobots     = "robots"
+	docTerms      = "terms"
+	docManifest   = "manifest"
+	docAgentCard  = "agent_card"
+	docAPICatalog = "api_catalog"
 )
 
 // Answer is the answer to the request for one document.
 type Answer struct {
-	Document    string // as in JSON: homepage, openapi, pricing, llms_txt, robots, terms
+	Document    string // as in site.EvidenceSiteAnswer
 	URL         string // that was requested, before redirects
 	Status      int    // 0 without an answer
 	ContentType string // media type; "" for none
 	Exists      *bool  // nil if the answer says nothing about the document
 	Reason      string // why, in words
+
+	// Of a document that declares endpoints:
+	Problem  string    // why not all of it could be read, in words; "" if all was
+	Declared *int      // endpoints of the service that it declares; nil if it could not be read
+	Skipped  []Skipped // its other entries
 }
 
 // IsKnown reports whether the state of any document is known.
@@ -60,7 +70,7 @@ func (s Site) IsKnown() bool {
 // counts. A site that answers every path with the same page has no documents but the homepage. Survey ends early only
 // when ctx ends, with the results up to then.
 func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
-	v := visit{f: f, ctx: ctx}
+	v := visit{f: f, ctx: ctx, base: base}
 	api := originOf(base)
 	homes := []string{api + "/"}
 	if web := originOf(website); web != "" {
@@ -78,10 +88,10 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		robots := v.robots(origin)
 		own := sameSite(home, base)
 		if own {
-			v.record(docRobots, origin+"/robots.txt", document{}, robots, robotsReason(robots))
-			s.Robots = combine(s.Robots, robots)
+			v.recordRobots(origin, robots)
+			s.Robots = combine(s.Robots, robots.exists())
 		}
-		if robots == nil {
+		if robots.exists() == nil {
 			continue // the origin does not answer: send no further requests
 		}
 		v.front = nil
@@ -102,11 +112,15 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = combine(s.OpenAPI, v.openAPI(path+"/openapi.json"))
 		}
-		v.wellKnown(origin+wellKnownX402, ReadWellKnown)
-		v.wellKnown(origin+wellKnownX402JSON, ReadWellKnown)
-		v.wellKnown(origin+wellKnownMPP, ReadMPP)
-		v.wellKnown(origin+wellKnownAgentCard, v.readAgentCard)
-		v.apiCatalog(origin + wellKnownAPICatalog)
+		for _, path := range []string{wellKnownX402, wellKnownX402JSON, wellKnownMPP} {
+			v.manifest(origin + path)
+		}
+		if is := v.agentCard(origin + wellKnownAgentCard); is == nil || !*is {
+			v.agentCard(origin + wellKnownAgent)
+		}
+		for _, is := range v.apiCatalog(origin + wellKnownAPICatalog) {
+			s.OpenAPI = combine(s.OpenAPI, is)
+		}
 		if origin == api {
 			v.record402(origin)
 		}
@@ -159,8 +173,9 @@ func combine(a, b *bool) *bool {
 
 // visit is the state of one survey.
 type visit struct {
-	f   *Fetcher
-	ctx context.Context
+	f    *Fetcher
+	ctx  context.Context
+	base string // of the service
 
 	front         []byte // the body of the homepage of this origin
 	fromOpenAPI   []Declared
@@ -169,21 +184,27 @@ type visit struct {
 	answers       []Answer
 }
 
-// record records the answer to a request for a document. Other requests have no document.
-func (v *visit) record(name, address string, d document, exists *bool, reason string) {
-	if name != "" {
-		v.answers = append(v.answers, Answer{name, address, d.status, d.mediaType, exists, reason})
-	}
+// record records the answer to a request for a document.
+func (v *visit) record(name, address string, d document, exists *bool, reason string) *Answer {
+	v.answers = append(v.answers, Answer{Document: name, URL: address, Status: d.status, ContentType: d.mediaType,
+		Exists: exists, Reason: reason})
+	return &v.answers[len(v.answers)-1]
 }
 
-func robotsReason(exists *bool) string {
+// recordRobots records whether an origin has a robots.txt; r is nil without an answer.
+func (v *visit) recordRobots(origin string, r *Robots) {
+	reason := "no document"
+	exists := r.exists()
 	switch {
 	case exists == nil:
-		return reasonNone
+		reason = reasonNone
 	case *exists:
-		return "a document"
+		reason = "a document"
 	}
-	return "no document"
+	a := v.record(docRobots, origin+"/robots.txt", document{}, exists, reason)
+	if r != nil && len(r.Body) == maxRobots {
+		a.Problem = fmt.Sprintf("longer than %s; the rest is not read", size(maxRobots))
+	}
 }
 
 // Reasons that several documents have.
@@ -200,21 +221,84 @@ func decide(exists bool, yes, no string) (*bool, string) {
 	return &exists, no
 }
 
-func (v *visit) robots(origin string) *bool {
+// robots returns an origin's robots.txt, nil without an answer.
+func (v *visit) robots(origin string) *Robots {
 	r, err := v.f.fetchRobots(v.ctx, origin)
-	if err != nil || r.State == RobotsUnknown {
+	if err != nil {
+		return nil
+	}
+	return r
+}
+
+// exists reports whether the origin has a robots.txt, nil if unknown.
+func (r *Robots) exists() *bool {
+	if r == nil || r.State == RobotsUnknown {
 		return nil
 	}
 	return new(r.State == RobotsDocument)
 }
 
-// check requests one document and reports whether it exists; is judges an answer of 200. It records the answer if the
-// document has a name.
+// check requests one document and reports whether it exists; is judges an answer of 200.
 func (v *visit) check(name, address, accept string, is func(document) (*bool, string)) *bool {
-	doc, err := v.f.get(v.ctx, address, request{accept: accept, limit: maxDocument, polite: true})
+	doc, err := v.f.get(v.ctx, address, request{accept: accept, limit: maxPage, polite: true})
 	exists, reason := judgeDocument(doc, err, is)
 	v.record(name, address, doc, exists, reason)
 	return exists
+}
+
+// jsonDocuments are the documents that declare endpoints, in words.
+var jsonDocuments = map[string]string{
+	docOpenAPI: "an OpenAPI document", docManifest: "a list of resources", docAgentCard: "an agent card",
+	docAPICatalog: "a catalogue of APIs",
+}
+
+// checkJSON requests a document that declares endpoints, and reports whether it exists. read reads its content. What
+// prevents reading it is recorded, for its owner. An answer without such a document is only recorded if it is always
+// of interest, which it is for OpenAPI.
+func (v *visit) checkJSON(name, address, accept string, read func(doc []byte, u *url.URL) (Reading, error)) *bool {
+	doc, err := v.f.get(v.ctx, address, request{accept: accept, limit: maxJSON, polite: true})
+	article, noun, _ := strings.Cut(jsonDocuments[name], " ")
+	a := Answer{}
+	exists, reason := judgeDocument(doc, err, func(d document) (*bool, string) {
+		if v.isAnyPage(d) {
+			return new(false), "no " + noun
+		}
+		if d.truncated {
+			a.Problem = fmt.Sprintf("larger than %s; nothing of it is read", size(maxJSON))
+			return nil, "longer than the limit"
+		}
+		got, err := read(d.body, parse(address))
+		if err != nil {
+			a.Problem = cleanText(err.Error(), 200)
+			return new(false), "no " + noun
+		}
+		if !utf8.Valid(d.body) {
+			a.Problem = "it has bytes that are not UTF-8, which are read as U+FFFD"
+		}
+		a.Declared, a.Skipped = new(len(got.Endpoints)), got.Skipped
+		return new(true), article + " " + noun
+	})
+	if err != nil && doc.status == http.StatusOK && v.ctx.Err() == nil {
+		a.Problem = fmt.Sprintf("the answer broke off after %s", size(len(doc.body)))
+	}
+	if name == docOpenAPI || a.Problem != "" || a.Declared != nil {
+		r := v.record(name, address, doc, exists, reason)
+		r.Problem, r.Declared, r.Skipped = a.Problem, a.Declared, a.Skipped
+	}
+	return exists
+}
+
+// isAnyPage reports whether an answer is an HTML page that a site sends for any path.
+func (v *visit) isAnyPage(d document) bool {
+	return isHTML(d) && (bytes.Equal(d.body, v.front) || isHTMLType(d.mediaType))
+}
+
+// size writes a number of bytes as people read it.
+func size(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // judgeDocument reports whether a document exists, nil if the answer does not say, and why.
@@ -256,56 +340,57 @@ func (v *visit) isPage(d document) (*bool, string) {
 	return decide(readable, "HTML, text, PDF or JSON", "not HTML, text, PDF or JSON")
 }
 
+// openAPI reads an OpenAPI document.
 func (v *visit) openAPI(address string) *bool {
-	return v.check(docOpenAPI, address, "application/json", func(d document) (*bool, string) {
-		u, err := url.Parse(address)
-		if err != nil || d.truncated && !isHTML(d) {
-			return nil, "longer than the limit"
-		}
-		list, err := ReadOpenAPI(d.body, u)
-		v.fromOpenAPI = append(v.fromOpenAPI, list...)
-		return decide(err == nil, "an OpenAPI document", "no OpenAPI document")
+	return v.checkJSON(docOpenAPI, address, "application/json", func(doc []byte, u *url.URL) (Reading, error) {
+		got, err := ReadOpenAPI(doc, u, v.base)
+		v.fromOpenAPI = append(v.fromOpenAPI, got.Endpoints...)
+		return got, err
 	})
 }
 
-func (v *visit) wellKnown(address string, read func([]byte, *url.URL) ([]Declared, error)) {
-	v.check("", address, "application/json", func(d document) (*bool, string) {
-		if u, err := url.Parse(address); err == nil && !d.truncated {
-			list, _ := read(d.body, u) // another kind of document declares nothing
-			v.fromWellKnown = append(v.fromWellKnown, list...)
-		}
-		return nil, ""
+// manifest reads a list of what an origin sells.
+func (v *visit) manifest(address string) {
+	v.checkJSON(docManifest, address, "application/json", func(doc []byte, u *url.URL) (Reading, error) {
+		got, err := ReadManifest(doc, u, v.base)
+		v.fromWellKnown = append(v.fromWellKnown, got.Endpoints...)
+		return got, err
 	})
 }
 
 // add adds candidates.
 func (v *visit) add(list []Declared) { v.candidates = append(v.candidates, list...) }
 
-// readAgentCard adds the URLs of a paid agent to the candidates. The card declares no endpoint.
-func (v *visit) readAgentCard(doc []byte, address *url.URL) ([]Declared, error) {
-	list, err := ReadAgentCard(doc, address)
-	v.add(list)
-	return nil, err
+// agentCard adds the URLs of a paid agent to the candidates. The card declares no endpoint.
+func (v *visit) agentCard(address string) *bool {
+	return v.checkJSON(docAgentCard, address, "application/json", func(doc []byte, u *url.URL) (Reading, error) {
+		list, err := ReadAgentCard(doc, u)
+		v.add(list)
+		return Reading{}, err
+	})
 }
 
-// apiCatalog reads the OpenAPI documents that a catalogue of APIs names.
-func (v *visit) apiCatalog(address string) {
+// apiCatalog reads the OpenAPI documents that a catalogue of APIs names, and reports for each whether it exists.
+func (v *visit) apiCatalog(address string) (exist []*bool) {
 	var descriptions []*url.URL
-	v.check("", address, "application/linkset+json, application/json", func(d document) (*bool, string) {
-		if !d.truncated {
-			descriptions, _ = ReadAPICatalog(d.body, parse(address)) // another kind of document names none
-		}
-		return nil, ""
-	})
-	for _, u := range descriptions {
-		v.check("", u.String(), "application/json", func(d document) (*bool, string) {
-			if !d.truncated {
-				list, _ := ReadOpenAPI(d.body, u)
-				v.fromOpenAPI = append(v.fromOpenAPI, list...)
-			}
-			return nil, ""
+	v.checkJSON(docAPICatalog, address, "application/linkset+json, application/json",
+		func(doc []byte, u *url.URL) (Reading, error) {
+			var err error
+			descriptions, err = ReadAPICatalog(doc, u)
+			return Reading{}, err
 		})
+	for _, u := range descriptions {
+		if v.asked(u.String()) {
+			continue // most catalogues name /openapi.json
+		}
+		exist = append(exist, v.openAPI(u.String()))
 	}
+	return exist
+}
+
+// asked reports whether a document at a URL was requested already.
+func (v *visit) asked(address string) bool {
+	return slices.ContainsFunc(v.answers, func(a Answer) bool { return a.URL == address })
 }
 
 // record402 reads the list of paid resources that the TXT record _x402 of an origin's host names.
@@ -321,7 +406,9 @@ func (v *visit) record402(origin string) {
 		return // most hosts have no such record
 	}
 	if list := ReadTXT(records, u); list != nil {
-		v.wellKnown(list.String(), ReadWellKnown)
+		if !v.asked(list.String()) {
+			v.manifest(list.String())
+		}
 	}
 }
 
@@ -338,13 +425,14 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
+// isHTMLType reports whether a media type is that of HTML.
+func isHTMLType(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
 // isHTML decides by the media type, else by the body, because pages are sent with any type.
 func isHTML(d document) bool {
-	switch d.mediaType {
-	case "text/html", "application/xhtml+xml":
-		return true
-	}
-	return strings.HasPrefix(http.DetectContentType(d.body), "text/html")
+	return isHTMLType(d.mediaType) || strings.HasPrefix(http.DetectContentType(d.body), "text/html")
 }
 
 // isText reports whether an answer is text but not HTML: plain or markdown by its type, or without a type.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/site/display"
+	"tollbook/site/jsontext"
 )
 
 // Fault is a fault in a list.
@@ -54,7 +55,7 @@ func Read(r io.Reader, o Options) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", o.Name, err)
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors on Windows write a byte order mark
+	data = bytes.TrimPrefix(data, []byte(jsontext.ByteOrderMark)) // editors on Windows write a byte order mark
 	if len(data) > MaxBytes {
 		return nil, &Fault{File: o.Name, Text: fmt.Sprintf("is larger than %d MiB", MaxBytes>>20)}
 	}

@@ -292,6 +292,10 @@ func (t tries) result() Result {
 	}
 	for _, y := range t {
 		r.Requests += y.requests
+		if y.url != nil {
+			r.Calls = append(r.Calls, Call{Method: y.method, URL: y.url.String(), Body: y.body, Sample: y.resampled,
+				Status: y.answer.Status, Class: y.class})
+		}
 	}
 	return r
 }

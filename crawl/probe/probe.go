@@ -93,7 +93,17 @@ type Result struct {
 	MovedHost    string         // host in FinalURL if the URL moved there for good, within its domain; "" if not
 	TLSVerified  bool           // whether the answer came over TLS with a valid certificate
 	Attempts     int            // calls: other methods, samples
+	Calls        []Call         // each attempt in order; nil if nothing was sent
 	Requests     int            // all requests, with redirects
+}
+
+// Call is one attempt of a probe, as it was begun, and the class of its answer.
+type Call struct {
+	Method, URL string
+	Body        []byte
+	Sample      bool // contains the example of input that the endpoint declares
+	Status      int  // 0 without an answer
+	Class       string
 }
 
 // Request is one request as it was sent.

@@ -19,7 +19,7 @@ func readMPPServices(doc []byte) (Page, error) {
 			ep := objectOf(raw)
 			payment := ep.child("payment")
 			address := join(base, placeholders(ep.text("path")))
-			if payment == nil {
+			if payment.isAbsent() {
 				e.skip(NotPaid, address)
 				continue
 			}
@@ -154,7 +154,7 @@ func readX402Scan(doc []byte) (Page, error) {
 		return Page{}, err
 	}
 	data, window := top, top.child("pagination")
-	if window == nil {
+	if window.isAbsent() {
 		if data, err = resultOf(doc); err != nil {
 			return Page{}, err
 		}
@@ -165,7 +165,7 @@ func readX402Scan(doc []byte) (Page, error) {
 		return Page{}, err
 	}
 	p := readList(list, func(e *entries, o object) {
-		if !jsontext.IsAbsent(o.get("deprecatedAt")) {
+		if !jsontext.IsAbsent(o.Get("deprecatedAt")) {
 			e.skip(NotPaid, o.text("resource"))
 			return
 		}
@@ -179,7 +179,7 @@ func readX402Scan(doc []byte) (Page, error) {
 		}
 	})
 	p.Total = window.number("total_count", "total")
-	more := cmp.Or(string(window.get("hasNextPage")), string(window.get("has_next_page")))
+	more := cmp.Or(string(window.Get("hasNextPage")), string(window.Get("has_next_page")))
 	p.Last = more == "false"
 	return p, nil
 }
@@ -196,16 +196,17 @@ func tagsOf(o object) (tags []string) {
 
 // resultOf returns the result of a tRPC query.
 func resultOf(doc []byte) (object, error) {
-	if !json.Valid(doc) {
-		return nil, fmt.Errorf("%w: it is not JSON", ErrShape)
+	doc, err := readJSON(doc)
+	if err != nil {
+		return object{}, err
 	}
 	top := objectOf(doc)
 	data := top.unwrap("result", "data")
-	if inner := data.child("json"); inner != nil {
+	if inner := data.child("json"); !inner.isAbsent() {
 		data = inner
 	}
-	if data == nil {
-		return nil, fmt.Errorf("%w: it has no result; its error is %.80q", ErrShape,
+	if data.isAbsent() {
+		return object{}, fmt.Errorf("%w: it has no result; its error is %.80q", ErrShape,
 			cmp.Or(top.unwrap("error", "json").text("message"), top.child("error").text("message")))
 	}
 	return data, nil

@@ -24,7 +24,7 @@ func readB402(doc []byte) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	if data := top.child("data"); data != nil {
+	if data := top.child("data"); !data.isAbsent() {
 		return readResources(data)
 	}
 	return Page{}, fmt.Errorf("%w: it has no data; its code is %.20q", ErrShape, top.text("code"))

@@ -22,11 +22,12 @@ var addressNames = []string{"url", "resource", "endpoint", "base_url", "baseUrl"
 
 // readJSONList reads a list of URLs or of services, perhaps under one of listNames.
 func readJSONList(doc []byte) (Page, error) {
-	if !json.Valid(doc) {
-		return Page{}, fmt.Errorf("%w: it is not JSON", ErrShape)
+	doc, err := readJSON(doc)
+	if err != nil {
+		return Page{}, err
 	}
 	list := json.RawMessage(doc)
-	if top := objectOf(doc); top != nil {
+	if top := objectOf(doc); !top.isAbsent() {
 		if list = top.list(listNames...); list == nil {
 			if top.text(addressNames...) == "" {
 				return Page{}, fmt.Errorf("%w: it has no list of services", ErrShape)
@@ -164,7 +165,7 @@ func readListed(e *entries, o object) {
 	}
 	for raw := range jsontext.Elements(endpoints) {
 		row, ep := of, objectOf(raw)
-		if ep == nil && jsontext.Kind(raw) != '"' {
+		if ep.isAbsent() && jsontext.Kind(raw) != '"' {
 			e.skip(NotObject, base)
 			continue
 		}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -16,50 +15,22 @@ import (
 )
 
 // object is a JSON object that is read leniently: a member of the wrong type does not affect the others.
-type object []member
-
-type member struct {
-	key   []byte
-	value json.RawMessage
-}
+type object struct{ jsontext.Object }
 
 // maxMembers is the most members of an object that are read. Those of real sources have some dozens.
 const maxMembers = 512
 
-// objectOf returns the members of valid JSON, nil for anything that is no object.
-func objectOf(raw []byte) object {
-	if jsontext.Kind(raw) != '{' {
-		return nil
-	}
-	o := make(object, 0, 16)
-	for key, value := range jsontext.Members(raw) {
-		if len(o) == maxMembers {
-			break
-		}
-		if key = key[1 : len(key)-1]; bytes.IndexByte(key, '\\') >= 0 {
-			key = []byte(jsontext.Unquote(fmt.Appendf(nil, `"%s"`, key)))
-		}
-		o = append(o, member{key, value})
-	}
-	return o
-}
+// objectOf returns the object that valid JSON is, an absent one for anything else.
+func objectOf(raw json.RawMessage) object { return object{jsontext.ReadObject(raw, maxMembers)} }
 
-// get returns the value of a key, the last of a repeated one, or nil if the object lacks it.
-func (o object) get(name string) json.RawMessage {
-	for _, m := range slices.Backward(o) {
-		if string(m.key) == name {
-			return m.value
-		}
-	}
-	return nil
-}
+func (o object) isAbsent() bool { return o.Object == nil }
 
-func (o object) child(name string) object { return objectOf(o.get(name)) }
+func (o object) child(name string) object { return objectOf(o.Get(name)) }
 
 // text returns the first of the named members that is a string or a number, as it is written.
 func (o object) text(names ...string) string {
 	for _, name := range names {
-		if s := scalar(o.get(name)); s != "" {
+		if s := scalar(o.Get(name)); s != "" {
 			return s
 		}
 	}
@@ -69,7 +40,7 @@ func (o object) text(names ...string) string {
 // line returns the first of the named members with a visible text, as one line of at most n characters.
 func (o object) line(n int, names ...string) string {
 	for _, name := range names {
-		if s := cleanText(scalar(o.get(name)), n); s != "" {
+		if s := cleanText(scalar(o.Get(name)), n); s != "" {
 			return s
 		}
 	}
@@ -79,7 +50,7 @@ func (o object) line(n int, names ...string) string {
 // number returns the first of the named members that is a whole number from 0 on.
 func (o object) number(names ...string) *int {
 	for _, name := range names {
-		if n, err := strconv.Atoi(scalar(o.get(name))); err == nil && n >= 0 {
+		if n, err := strconv.Atoi(scalar(o.Get(name))); err == nil && n >= 0 {
 			return &n
 		}
 	}
@@ -89,7 +60,7 @@ func (o object) number(names ...string) *int {
 // list returns the first of the named members that is an array, nil for none.
 func (o object) list(names ...string) json.RawMessage {
 	for _, name := range names {
-		if raw := o.get(name); jsontext.Kind(raw) == '[' {
+		if raw := o.Get(name); jsontext.Kind(raw) == '[' {
 			return raw
 		}
 	}
@@ -115,15 +86,7 @@ func (o object) words(names ...string) []string {
 }
 
 // scalar returns a string or a number as it is written, "" for anything else.
-func scalar(raw json.RawMessage) string {
-	switch jsontext.Kind(raw) {
-	case '"':
-		return jsontext.Unquote(raw)
-	case '0':
-		return string(raw[:min(len(raw), MaxPrice)])
-	}
-	return ""
-}
+func scalar(raw json.RawMessage) string { return jsontext.Scalar(raw) }
 
 // cleanText makes a stranger's text fit to be stored: one line of at most n visible characters.
 func cleanText(s string, n int) string {
@@ -227,7 +190,7 @@ func readList(list json.RawMessage, read func(e *entries, o object)) Page {
 			switch o := objectOf(raw); {
 			case len(raw) > MaxEntry || jsontext.Depth(raw) > MaxDepth:
 				e.skip(TooLarge, "")
-			case o == nil:
+			case o.isAbsent():
 				if jsontext.Kind(raw) != '"' {
 					e.skip(NotObject, "")
 					break
@@ -274,15 +237,25 @@ func (e *entries) skip(reason, address string) {
 	e.page.Skipped = append(e.page.Skipped, Skip{e.page.Entries, reason, cleanText(address, 200)})
 }
 
+// readJSON returns the JSON of an answer.
+func readJSON(doc []byte) (json.RawMessage, error) {
+	text, err := jsontext.Read(doc)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrShape, err)
+	}
+	return text, nil
+}
+
 // topOf returns the members of an answer in JSON.
 func topOf(doc []byte) (object, error) {
-	switch {
-	case !json.Valid(doc):
-		return nil, fmt.Errorf("%w: it is not JSON", ErrShape)
-	case jsontext.Kind(doc) != '{':
-		return nil, fmt.Errorf("%w: it is no JSON object", ErrShape)
+	text, err := readJSON(doc)
+	if err != nil {
+		return object{}, err
 	}
-	return objectOf(doc), nil
+	if jsontext.Kind(text) != '{' {
+		return object{}, fmt.Errorf("%w: it is no JSON object", ErrShape)
+	}
+	return objectOf(text), nil
 }
 
 // unwrap returns the object at a path of members, nil for none.

@@ -90,6 +90,18 @@ type DeclaredPrice struct {
 	Amount   string `json:"amount,omitempty"`   // decimal text; base units in an offer
 	Min      string `json:"min,omitempty"`      // of a dynamic price
 	Max      string `json:"max,omitempty"`
+
+	Offers []DeclaredOffer `json:"offers,omitempty"` // alternative ways to pay
+}
+
+// DeclaredOffer is one way to pay that a document declares.
+type DeclaredOffer struct {
+	Protocol string `json:"protocol"`
+	Method   string `json:"method,omitempty"`
+	Intent   string `json:"intent,omitempty"`
+	Network  string `json:"network,omitempty"`
+	Currency string `json:"currency,omitempty"`
+	Amount   string `json:"amount,omitempty"` // in base units; "" if each request has a price of its own
 }
 
 // Listing is a service to be listed, with the endpoints to probe.

@@ -26,12 +26,23 @@ type SiteFacts struct {
 
 // SiteAnswer is the answer to the request for one document of a site.
 type SiteAnswer struct {
-	Document    string `json:"document"` // homepage, openapi, pricing, llms_txt, robots, terms
+	Document    string `json:"document"` // see facts.Answer
 	URL         string `json:"url"`
 	Status      int    `json:"status,omitempty"` // 0 without an answer
 	ContentType string `json:"content_type,omitempty"`
 	Exists      *bool  `json:"exists"` // nil if the answer says nothing about the document
 	Reason      string `json:"reason"`
+
+	// Of a document that declares endpoints:
+	Problem  string        `json:"problem,omitempty"`  // why not all of it could be read; "" if all was
+	Declared *int          `json:"declared,omitempty"` // endpoints; nil if it could not be read
+	Skipped  []SiteSkipped `json:"skipped,omitempty"`
+}
+
+// SiteSkipped counts the entries of a document that were skipped for one of site.SkipReasons.
+type SiteSkipped struct {
+	Reason string `json:"reason"`
+	Count  int    `json:"count"`
 }
 
 // DomainFacts is the registration of a registrable domain; nil means unknown.

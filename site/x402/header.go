@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tollbook/site/jsontext"
 )
 
 // headerName is the header with the envelope of version 2.
@@ -94,7 +96,7 @@ func decodeValue(value string) (d decoded, ok bool) {
 			value = s
 			note("quoted", valueQuoted)
 		}
-		if s, marked := strings.CutPrefix(value, "\ufeff"); marked {
+		if s, marked := strings.CutPrefix(value, jsontext.ByteOrderMark); marked {
 			value = s
 			note("", byteOrderMark)
 		}
@@ -151,7 +153,7 @@ func undo(value string) (next, name, code string, ok bool) {
 // plausible reports whether decoded bytes can be JSON or another layer of encoding. It rejects the result of a wrong
 // alphabet, and of a word that happens to be valid base64.
 func plausible(s string) bool {
-	s = strings.TrimPrefix(s, "\ufeff")
+	s = strings.TrimPrefix(s, jsontext.ByteOrderMark)
 	if strings.TrimSpace(s) == "" {
 		return false
 	}
@@ -166,7 +168,7 @@ func looksLikeJSON(s string) bool {
 // removeBlanks trims a value and, unless the value is JSON, removes line breaks and spaces from it.
 func removeBlanks(s string) string {
 	s = strings.TrimSpace(s)
-	if looksLikeJSON(strings.TrimPrefix(s, "\ufeff")) || strings.HasPrefix(s, `"`) {
+	if looksLikeJSON(strings.TrimPrefix(s, jsontext.ByteOrderMark)) || strings.HasPrefix(s, `"`) {
 		return s
 	}
 	return strings.Join(strings.Fields(s), "")
@@ -186,7 +188,7 @@ func removeQuotes(s string) (string, bool) {
 // decodeBody reads a body as JSON: directly, or from inside a JSON string or base64.
 func decodeBody(body []byte) (d decoded, ok bool) {
 	text := bytes.TrimSpace(body)
-	if cut, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {
+	if cut, marked := bytes.CutPrefix(text, []byte(jsontext.ByteOrderMark)); marked {
 		text = bytes.TrimSpace(cut)
 		d.leniency = append(d.leniency, byteOrderMark)
 	}

@@ -13,26 +13,14 @@ const (
 	maxMembers = 2048
 )
 
-// member is one key and its value in a JSON object, in the order received. Value is a part of the text that was
-// scanned, not a copy.
-type member struct {
-	Key   string
-	Value json.RawMessage
-}
+// member is one key and its value in a JSON object, in the order received.
+type member = jsontext.Member
 
 // members splits a valid JSON object into its members, at most maxMembers. It returns false for anything that is not
 // an object.
 func members(text json.RawMessage) (list []member, ok bool) {
-	if jsontext.Kind(text) != '{' {
-		return nil, false
-	}
-	for key, value := range jsontext.Members(text) {
-		if len(list) == maxMembers {
-			break
-		}
-		list = append(list, member{Key: unquote(key), Value: value})
-	}
-	return list, true
+	o := jsontext.ReadObject(text, maxMembers)
+	return o, o != nil
 }
 
 // elements splits a valid JSON array into at most limit elements. It returns false for anything that is not an array.
@@ -92,14 +80,7 @@ func repeated(list []member) string {
 type object []member
 
 // get returns the value of a key, or nil if the object lacks the key.
-func (o object) get(key string) json.RawMessage {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].Key == key {
-			return o[i].Value
-		}
-	}
-	return nil
-}
+func (o object) get(key string) json.RawMessage { return jsontext.Object(o).Get(key) }
 
 // child returns the members of the object under key, nil when there is none.
 func (o object) child(key string) object {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // Limits of an answer. One that exceeds a limit is refused as a whole, so that a part of it never looks like all.
@@ -87,6 +89,10 @@ func ReadSupported(doc []byte) (Supported, error) {
 		Kinds      json.RawMessage `json:"kinds"`
 		Extensions json.RawMessage `json:"extensions"`
 		Signers    json.RawMessage `json:"signers"`
+	}
+	doc, err := jsontext.Read(doc)
+	if err != nil {
+		return Supported{}, fmt.Errorf("read /supported: %w: %w", errSupportedShape, err)
 	}
 	if err := json.Unmarshal(doc, &top); err != nil {
 		return Supported{}, fmt.Errorf("read /supported: %w: not a JSON object", errSupportedShape)

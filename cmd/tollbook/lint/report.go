@@ -10,6 +10,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
@@ -38,6 +39,62 @@ type Report struct {
 	// x402, the grade is the best of theirs.
 	Rails []site.Rail `json:"rails"`
 	Tools []Tool      `json:"tools"` // of an MCP server; none for any other URL
+	Calls []Call      `json:"calls"` // the requests that were sent, in order
+	Hints []site.Hint `json:"hints"`
+}
+
+// Call is one request of a lint.
+type Call struct {
+	Method string  `json:"method"`
+	URL    string  `json:"url"`
+	Body   *string `json:"body"`   // null without one
+	Sample bool    `json:"sample"` // contains the example of input that the endpoint declares
+	Status *int    `json:"status"` // null without an answer
+	Class  string  `json:"class"`
+}
+
+func newCalls(list []probe.Call) []Call {
+	out := []Call{}
+	for _, c := range list {
+		call := Call{Method: c.Method, URL: invisible.Replace(c.URL), Sample: c.Sample, Class: c.Class}
+		if c.Body != nil {
+			call.Body = new(invisible.Replace(invisible.Clip(string(c.Body), maxCallBody)))
+		}
+		if c.Status != 0 {
+			call.Status = &c.Status
+		}
+		out = append(out, call)
+	}
+	return out
+}
+
+// maxCallBody is the longest body of a request that is shown, in bytes.
+const maxCallBody = 2000
+
+// String returns a request with its answer: `POST {"q":"x"} answers 402`.
+func (c Call) String() string {
+	text := c.Method
+	if c.Body != nil {
+		text += " " + *c.Body
+	}
+	if u, err := url.Parse(c.URL); err == nil && u.RawQuery != "" {
+		text += " ?" + u.RawQuery
+	}
+	if c.Sample {
+		text += " (the endpoint's own example)"
+	}
+	if c.Status == nil {
+		return text + ": no answer"
+	}
+	return fmt.Sprintf("%s answers %d", text, *c.Status)
+}
+
+// Path returns the requests that led to the 402 if it was not the first one that was tried.
+func (r Report) Path() []Call {
+	if len(r.Calls) < 2 || r.Passed == nil {
+		return nil
+	}
+	return r.Calls
 }
 
 // Ask is one way to pay, in the order of accepts.
@@ -66,6 +123,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
+		Calls: newCalls(r.Calls), Hints: []site.Hint{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
@@ -232,6 +290,12 @@ func (r Report) Text() string {
 		line("%s%s. %d of %d checks pass.", method, r.Reason, passed, total)
 		line("Grade %s.", *r.GradeReason)
 	}
+	for i, c := range r.Path() {
+		if i == 0 {
+			line("\nWhich request reached the 402")
+		}
+		line("  %s", c)
+	}
 	for i, a := range r.Asks {
 		if i == 0 {
 			line("\nPrices")
@@ -281,6 +345,25 @@ func (r Report) Text() string {
 		}
 		line("  %s%s (%s%s)", d.Meaning, foundIn(d.Detail), d.Code, row(d.Row))
 	}
+	for i, h := range r.Hints {
+		if i == 0 {
+			line("\nHints, which do not affect the grade")
+		}
+		line("  %s (%s)", h.Label, h.Code)
+		line("    why       %s", h.Meaning)
+		for _, e := range h.Endpoints {
+			if e.Detail != nil {
+				line("    found     %s", *e.Detail)
+			}
+		}
+		line("    fix       %s", h.Fix)
+		for _, s := range h.Snippets {
+			line("    %s", s.Stack)
+			for text := range strings.SplitSeq(strings.TrimSuffix(s.Text, "\n"), "\n") {
+				line("        %s", text)
+			}
+		}
+	}
 	if r.Verdict == string(probe.Paid) && r.Class != probe.ClassPaidOther && len(r.Protocols) > 0 {
 		line("\nIt also supports %s.", strings.Join(r.Protocols, ", "))
 	}
@@ -303,8 +386,8 @@ func row(index *int) string {
 	return fmt.Sprintf(", row %d", *index+1)
 }
 
-// String returns a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
-func (a Ask) String() string {
+// Price returns what one request costs: "$0.01 in USDC", "up to 1 in atomic units of 0x…".
+func (a Ask) Price() string {
 	price := "an unknown amount"
 	switch {
 	case a.PriceUSD != nil:
@@ -315,14 +398,25 @@ func (a Ask) String() string {
 	if a.Variable {
 		price = "up to " + price
 	}
+	return price
+}
+
+// Line returns a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
+func (a Ask) Line() string {
 	on := a.Network
 	if a.NetworkName != nil {
 		on = *a.NetworkName + " (" + *a.NetworkCAIP2 + ")"
 	}
-	text := fmt.Sprintf("%s on %s by %s, to %s", price, on, orNone(a.Scheme), orNone(a.PayTo))
+	text := fmt.Sprintf("%s on %s by %s, to %s", a.Price(), on, orNone(a.Scheme), orNone(a.PayTo))
 	if a.Protocol != rail.X402 {
 		text += ", over " + a.Protocol
 	}
+	return text
+}
+
+// String returns a way to pay as lines of the text.
+func (a Ask) String() string {
+	text := a.Line()
 	if a.PriceUSD != nil {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
 	}
