@@ -93,6 +93,7 @@ func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail 
 			offers, next = append(offers, readOffers(name, e)...), next+1
 		}
 	}
+	result.Warnings = append(result.Warnings, rail.Warnings(offers)...)
 	verdicts := rail.AssessAll(offers)
 	if len(verdicts) > 0 && !slices.ContainsFunc(result.captures, hasEnvelope) {
 		best := rail.Best(verdicts)

@@ -93,8 +93,22 @@ func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *Payme
 			"nobody knows what token %s on %s is worth", display.Short(r.Asset), display.Line(r.NetworkCAIP2, display.MaxCode))}
 	case r.Implausible() != "":
 		return &Payment{Code: "price_implausible", Text: at + r.Implausible()}
+	case needs(capture.Captured.Envelope, i) != nil:
+		c := needs(capture.Captured.Envelope, i)
+		return &Payment{Code: c.Code + "_needed", Text: at + "needs " + c.Text}
 	case e.Envelope != nil && capture.Captured.Envelope.Expired(i, e.Envelope.ReceivedAt):
 		return &Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
+	}
+	return nil
+}
+
+// needs returns the condition of a row that a client cannot fulfil by itself, nil for none. A client opens a payment
+// channel by itself.
+func needs(e *x402.Envelope, row int) *x402.Condition {
+	for _, c := range e.Conditions(row) {
+		if c.Code == x402.ConditionAccount || e.Accepts[row].NeedsGateway() {
+			return &c
+		}
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ const (
 	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable requirement
 	ClassOther402     = "other_402"       // broken: another payment protocol, without an offer that can be paid
 	ClassUnreadable   = "paid_unreadable" // broken: a 402 without an envelope, or only within an HTML paywall
+	ClassSignIn       = "sign_in"         // inconclusive: a 402 that asks for a sign-in with a wallet and no payment
 	ClassHostDisabled = "host_disabled"   // failed: the hosting platform's own 402 page
 	ClassOpen         = "open"            // open
 	ClassNeedsInput   = "needs_input"     // inconclusive: 400, 415, 422, or a URL with a placeholder
@@ -87,6 +88,8 @@ func judge402(c x402.Captured, offers []rail.Offer) (Verdict, string, string) {
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
+	case c.Envelope.SignInOnly():
+		return Inconclusive, ClassSignIn, "asks for a sign-in with a wallet instead of a payment"
 	case len(c.Envelope.Accepts) == 0:
 		return Broken, ClassPaidBroken, "asks for payment, but lists no payment option"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):

@@ -62,6 +62,8 @@ type Terms struct {
 type Offer struct {
 	Terms
 	failed map[string]string // reasons, by the id of the check
+
+	warnings []x402.Warning
 }
 
 // Usable reports whether the offer can be paid.
@@ -117,7 +119,9 @@ func Read(a Answer) []Offer {
 	return list
 }
 
-func newOffer(protocol string) Offer { return Offer{Terms{Protocol: protocol}, map[string]string{}} }
+func newOffer(protocol string) Offer {
+	return Offer{Terms: Terms{Protocol: protocol}, failed: map[string]string{}}
+}
 
 // setNetwork sets the network of an offer by its CAIP-2 id.
 func (o *Offer) setNetwork(id string) {

@@ -56,6 +56,8 @@ type Ask struct {
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
 	Usable            bool    `json:"usable"`          // it can be paid
 	UnusableReason    *string `json:"unusable_reason"` // null for a usable one
+	// what a buyer needs beside the money, in words: a deposit, or an account
+	Conditions []string `json:"conditions"`
 }
 
 // New returns the report on a URL. headFree means that HEAD is served without payment while GET is paid.
@@ -84,8 +86,12 @@ func New(address string, r probe.Result, headFree bool) Report {
 		return out
 	}
 	if e := r.Captured.Envelope; e != nil {
-		for _, row := range e.Accepts {
-			out.Asks = append(out.Asks, newAsk(row))
+		for i, row := range e.Accepts {
+			ask := newAsk(row)
+			for _, c := range e.Conditions(i) {
+				ask.Conditions = append(ask.Conditions, c.Text)
+			}
+			out.Asks = append(out.Asks, ask)
 		}
 	}
 	var offers []rail.Listed
@@ -98,7 +104,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
 	out.Checks, out.Warnings = judge.ExplainChecks(got.Checks, r.Captured.Envelope != nil),
-		judge.ExplainWarnings(got.Warnings)
+		judge.ExplainWarnings(append(got.Warnings, rail.Warnings(offers)...))
 	if len(verdicts) > 0 && r.Captured.Envelope == nil {
 		best := rail.Best(verdicts)
 		out.Grade, out.GradeReason = best.Grade, &best.Reason
@@ -112,7 +118,7 @@ func newOffer(o rail.Offer) Ask {
 	a := Ask{
 		Protocol: o.Protocol, Scheme: o.Scheme, Network: o.Network, Asset: o.Asset, AssetName: v.AssetName,
 		Amount: o.Amount, Variable: o.Variable, PayTo: o.PayTo, MaxTimeoutSeconds: o.MaxTimeoutSeconds,
-		Usable: o.Usable(),
+		Usable: o.Usable(), Conditions: []string{},
 	}
 	if o.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &o.NetworkCAIP2
@@ -135,6 +141,7 @@ func newAsk(r x402.Requirement) Ask {
 		Amount:   r.AmountRaw,
 		Variable: r.Variable(),
 		PayTo:    r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
+		Conditions: []string{},
 	}
 	if r.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &r.NetworkCAIP2
@@ -318,6 +325,9 @@ func (a Ask) String() string {
 	}
 	if a.PriceUSD != nil {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
+	}
+	for _, c := range a.Conditions {
+		text += "\n    needs " + c
 	}
 	if a.UnusableReason != nil {
 		text += "\n    can't be paid: " + *a.UnusableReason
