@@ -49,7 +49,7 @@ func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers
 	}
 }
 
-// declaredPrices returns the prices that a service's OpenAPI documents declare, for listed endpoints and for those that
+// declaredPrices returns the prices that a service's OpenAPI documents and its MCP servers' lists of tools declare, for listed endpoints and for those that
 // are about to be added. If several operations match an endpoint, the best match wins, in this order:
 //
 //   - the same method and path
@@ -69,7 +69,7 @@ func declaredPrices(
 		}
 	}
 	for _, f := range operations {
-		if f.Origin != facts.OriginOpenAPI || f.Price == nil {
+		if f.Origin != facts.OriginOpenAPI && f.Origin != facts.OriginMCP || f.Price == nil {
 			continue
 		}
 		path := withoutQuery(f.Path)

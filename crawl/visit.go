@@ -323,7 +323,8 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 		e.ResponseTimeMS = &ms
 	}
 	envelope := r.Captured.Envelope
-	if isConclusive(r.Verdict) && r.Status == http.StatusPaymentRequired {
+	isTool := x402.ToolOf(r.FinalURL) != ""
+	if isConclusive(r.Verdict) && (r.Status == http.StatusPaymentRequired || isTool && asksPayment(r)) {
 		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
 		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers)
 	}
@@ -347,6 +348,9 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	}
 	return e
 }
+
+// asksPayment reports whether an answer asks for payment, well or badly.
+func asksPayment(r probe.Result) bool { return r.Verdict == probe.Paid || r.Verdict == probe.Broken }
 
 // newOffers returns the offers that can be paid, as they are stored.
 func newOffers(offers []rail.Offer) (list []checks.Offer) {

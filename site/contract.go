@@ -45,7 +45,7 @@ var Enums = map[string][]string{
 	"Timeframes":           Timeframes,
 	"TractionStatuses":     {"measured", "no-payto", "unmeasured-network", "unresponsive"},
 	// The classes of inconclusive responses in package probe, and the reasons without a response.
-	"UncountedReasons": {"needs_input", "sign_in", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
+	"UncountedReasons": {"needs_input", "sign_in", "grpc", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
 		"interrupted", "robots", "refused", NoEndpoints, ErasedService},
 	"Verifications": {VerificationOnChain, VerificationListed},
 	"Verifiers":     {VerifiedByOwner, VerifiedByOperator},

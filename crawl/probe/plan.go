@@ -257,7 +257,7 @@ var ranks = []string{
 	ClassInterrupted, ClassRefused, // the probe has no other result
 	ClassPaidOK, ClassPaidOther, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassSignIn, ClassHostDisabled,
 	ClassOpen,
-	ClassNeedsInput, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
+	ClassNeedsInput, ClassGRPC, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
 	ClassServerError, ClassClientError, ClassRedirect,
 	ClassOversized, ClassInvalidHTTP, ClassUnreachable,
 	ClassWrongMethod, ClassGone,

@@ -196,6 +196,12 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 	return result
 }
 
+// readOffers returns the offers over other protocols than x402 in an answer.
+func (p *Prober) readOffers(r reply) []rail.Offer {
+	return rail.Read(rail.Answer{Status: r.answer.Status, Header: r.answer.Header, Body: r.answer.Body, URL: r.answer.URL,
+		TLSVerified: r.tlsVerified, ReceivedAt: p.now()})
+}
+
 // runPlan executes a plan, one request after the other.
 func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 	var tried tries
@@ -210,8 +216,7 @@ func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 			t.captured = x402.Capture(r.answer)
 		}
 		if r.answer.Status == http.StatusPaymentRequired {
-			t.offers = rail.Read(rail.Answer{Header: r.answer.Header, URL: r.answer.URL, TLSVerified: r.tlsVerified,
-				ReceivedAt: p.now()})
+			t.offers = p.readOffers(r)
 		}
 		t.verdict, t.class, t.reason = judge(r.answer, t.captured, t.offers, r.err)
 		tried = append(tried, t)

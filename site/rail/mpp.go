@@ -64,6 +64,22 @@ func readMPP(a Answer, params map[string]string) Offer {
 	return o
 }
 
+// challengeParams returns the parameters of a challenge that is a JSON object, as MPP over JSON-RPC has it. Its request
+// is an object instead of base64url.
+func challengeParams(raw json.RawMessage) map[string]string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members) // what can be read counts
+	params := make(map[string]string, len(members))
+	for name, value := range members {
+		if text := longText(value); text != "" {
+			params[strings.ToLower(name)] = text
+		} else if name == "request" && len(value) > 0 && value[0] == '{' {
+			params[name] = base64.RawURLEncoding.EncodeToString(value)
+		}
+	}
+	return params
+}
+
 // checkExpiry checks the parameter expires, which may be absent. Clients skip a challenge whose expires they cannot
 // read.
 func (o *Offer) checkExpiry(a Answer, text string) {

@@ -35,9 +35,11 @@ const MaxOffers = 16
 // maxText is the largest length in bytes of a published text of an offer.
 const maxText = 512
 
-// Answer is a response with status 402, as received.
+// Answer is a response with status 402, or an answer to the call of an MCP tool, as received.
 type Answer struct {
+	Status      int
 	Header      http.Header
+	Body        []byte // is read for an MCP tool alone
 	URL         string // of the response, after redirects
 	TLSVerified bool
 	ReceivedAt  time.Time // offers that end before it are expired
@@ -103,6 +105,11 @@ func Read(a Answer) []Offer {
 			case "l402", "lsat":
 				list = addL402(list, readL402(a, c))
 			}
+		}
+	}
+	for _, raw := range x402.ToolChallenges(x402.Answer{Status: a.Status, Header: a.Header, Body: a.Body, URL: a.URL}) {
+		if len(list) < MaxOffers {
+			list = append(list, readMPP(a, challengeParams(raw)))
 		}
 	}
 	if values := a.Header.Values("Crawler-Price"); len(values) > 0 {

@@ -47,7 +47,7 @@ func (o *Offer) warn(code, detail string) {
 // realm is only a name.
 func (o *Offer) checkRealm(a Answer, realm string) {
 	asked, err := url.Parse(a.URL)
-	if err != nil || x402.ToolOf(a.URL) != "" && !strings.Contains(realm, ".") {
+	if err != nil {
 		return
 	}
 	text := realm

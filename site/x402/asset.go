@@ -125,8 +125,8 @@ func (r Requirement) assetOf() (Asset, bool) {
 }
 
 // foreign returns the listed token of another network that a requirement names as its asset, and false for any other
-// asset. Nothing is known about the tokens of a network that is not listed. On EVM networks an address that is listed on several of them has the same token on further ones, because its
-// deployer chose the address.
+// asset. Nothing is known about the tokens of a network that is not listed. On EVM networks an address that is listed on
+// several of them has the same token on further ones, because its deployer chose the address.
 func (r Requirement) foreign() (Asset, bool) {
 	t := assets()
 	if _, ok := t.byKey[[2]string{r.NetworkCAIP2, r.AssetNorm}]; ok {

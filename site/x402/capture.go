@@ -23,8 +23,8 @@ func Capture(a Answer) Captured {
 	a.Header = canonicalHeader(a.Header)
 	var d defects
 	envelopes, isTool := toolEnvelopes(a)
-	if !isTool {
-		envelopes = append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
+	if !isTool || a.Status != http.StatusOK && len(envelopes) == 0 {
+		envelopes, isTool = append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...), false
 	}
 	c := Captured{}
 	if n := headerBytes(a.Header); n > clientHeader {
