@@ -27,6 +27,7 @@ var Enums = map[string][]string{
 	"Precisions":        {PrecisionCheck, PrecisionDay},
 	"Preferences":       Preferences,
 	"PriceModels":       {"flat", "tiered", "per-token", "free", "unknown"},
+	"ConflictKinds":     {"recipient", "amount", "asset", "network"},
 	"PriceProtocols":    priceProtocols,
 	"RailGrades":        Grades[:len(Grades)-1],
 	"RailProtocols":     priceProtocols[1:],

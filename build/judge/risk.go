@@ -27,6 +27,7 @@ var riskTitles = map[string]string{
 	"probe_failing":       "Offline",
 	"recipient_claimed":   "Others name its account",
 	"recipient_foreign":   "Names another's account",
+	"terms_conflict":      "Two terms for one request",
 	"terms_elsewhere":     "Terms name another site",
 	"testnet_only":        "Test networks only",
 	"unpayable_recipient": "Payments may be lost",
@@ -38,15 +39,15 @@ var levelOrder = []string{site.RiskDanger, site.RiskWarning, site.RiskClean}
 
 // newRisk collects the risk flags of a service, the most serious first. Its level is that of the first flag. A flag of
 // level clean is a hint and does not change it.
-func newRisk(b *serviceInput, d *site.ServiceDetail, warnings []x402.Warning, pay payability, now time.Time) site.Risk {
+func newRisk(b *serviceInput, d *site.ServiceDetail, result *complianceResult, pay payability, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
-		flagUnpayable(pay), flagUnstable(pay),
+		flagUnpayable(pay), flagConflict(result.conflicts), flagUnstable(pay),
 		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints),
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
 		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer.figures()), flagConcentrated(&b.Traction),
 		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
-		flagElsewhere(warnings), flagForeign(b.Foreign), flagClaimed(b.Claimed),
+		flagElsewhere(result.Warnings), flagForeign(b.Foreign), flagClaimed(b.Claimed),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)

@@ -241,6 +241,9 @@ func describeResult(r Result) string {
 			o.PayTo, wayText(o.Variable, o.Fault(), ""))
 		offers = append(offers, rail.Listed{Endpoint: "GET", Offer: o})
 	}
+	for _, c := range rail.Conflicts(r.Captured, r.Offers) {
+		line("danger %s", c)
+	}
 	if r.Verdict != Paid && r.Verdict != Broken {
 		return b.String()
 	}

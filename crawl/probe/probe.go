@@ -82,6 +82,8 @@ type Result struct {
 	Captured x402.Captured // payment terms in the answer
 	Offers   []rail.Offer  // of a 402, over other protocols than x402
 
+	Conflicts []rail.Conflict // with what another reader was asked for; see Look
+
 	Phases Phases // of the last request of the attempt
 	// ResponseTime is the time from the attempt's start to the response headers, with redirects; 0 without an answer.
 	ResponseTime time.Duration

@@ -5,6 +5,7 @@ package lint
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tollbook/build/judge"
@@ -37,7 +38,9 @@ type Report struct {
 	// protocols other than x402 over which the response makes offers, with the checks of each. If there are no terms of
 	// x402, the grade is the best of theirs.
 	Rails []site.Rail `json:"rails"`
-	Tools []Tool      `json:"tools"` // of an MCP server; none for any other URL
+	// contradictions in what one request is to cost, and to whom
+	Conflicts []site.TermsConflict `json:"conflicts"`
+	Tools     []Tool               `json:"tools"` // of an MCP server; none for any other URL
 }
 
 // Ask is one way to pay, in the order of accepts.
@@ -66,9 +69,10 @@ func New(address string, r probe.Result, headFree bool) Report {
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
-		Checks:   []site.EvidenceCheck{},
-		Warnings: []site.EvidenceWarning{},
-		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+		Conflicts: []site.TermsConflict{},
+		Checks:    []site.EvidenceCheck{},
+		Warnings:  []site.EvidenceWarning{},
+		Defects:   judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
 		out.Redirects = []string{}
@@ -98,6 +102,9 @@ func New(address string, r probe.Result, headFree bool) Report {
 	for _, o := range r.Offers {
 		out.Asks = append(out.Asks, newOffer(o))
 		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
+	}
+	for _, c := range slices.Concat(rail.Conflicts(r.Captured, r.Offers), r.Conflicts) {
+		out.Conflicts = append(out.Conflicts, judge.PublishConflict(c))
 	}
 	verdicts := rail.AssessAll(offers)
 	out.Rails = judge.PublishOffers(verdicts)
@@ -237,6 +244,12 @@ func (r Report) Text() string {
 			line("\nPrices")
 		}
 		line("  %s", a)
+	}
+	for i, c := range r.Conflicts {
+		if i == 0 {
+			line("\nDanger: a buyer may pay the wrong terms")
+		}
+		line("  %s", c.Text)
 	}
 	var withoutTerms []string // checks that fail only because the response has no payment terms
 	for i, c := range r.Failed() {
