@@ -149,7 +149,7 @@ func TestUnprobeableClasses(t *testing.T) {
 		probe.ClassOpen, probe.ClassNeedsInput, probe.ClassWrongMethod, probe.ClassAuth, probe.ClassChallenge,
 		probe.ClassRateLimited, probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect,
 		probe.ClassClientError, probe.ClassServerError, probe.ClassInvalidHTTP, probe.ClassOversized,
-		probe.ClassUnreachable, probe.ClassRefused,
+		probe.ClassUnreachable, probe.ClassRefused, probe.ClassSignIn, probe.ClassGRPC,
 	} {
 		if site.IsUnprobeable(class) != want[class] {
 			t.Errorf("IsUnprobeable(%s) = %v", class, !want[class])

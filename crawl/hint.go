@@ -12,6 +12,9 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
+	"tollbook/site/rail"
+	"tollbook/site/x402"
 )
 
 // headEvery is the least time between two HEAD requests to an endpoint.
@@ -49,7 +52,84 @@ func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers
 	}
 }
 
-// declaredPrices returns the prices that a service's OpenAPI documents declare, for listed endpoints and for those that
+// lookEvery is the least time between two looks at a service.
+const lookEvery = 24 * time.Hour
+
+// lookAgain compares what one endpoint of a service that asked to be paid asks different readers for. Of several, it
+// takes one whose readers differed before, else the one whose last look is the oldest. It uses what is left of the
+// visit's time, and stores the result in answers.
+func (c *Crawler) lookAgain(ctx context.Context, s postgres.DueService, answers []answer) {
+	for i := range s.Endpoints {
+		if at := s.Endpoints[i].LookedAt; at != nil && c.o.Now().Sub(*at) < lookEvery {
+			return
+		}
+	}
+	var due *answer
+	for i := range answers {
+		a := &answers[i]
+		if a.result.Verdict != probe.Paid || x402.ToolOf(a.result.FinalURL) != "" {
+			continue
+		}
+		if due == nil || cmp.Or(cmpBool(differs(a.endpoint), differs(due.endpoint)),
+			timeOr(a.endpoint.LookedAt).Compare(timeOr(due.endpoint.LookedAt))) < 0 {
+			due = a
+		}
+	}
+	if due == nil {
+		return
+	}
+	leave, err := c.hosts.enter(ctx, host(cmp.Or(due.result.FinalURL, s.BaseURL)))
+	if err != nil {
+		return
+	}
+	defer leave()
+	onPath := 0
+	for i := range s.Endpoints {
+		if withoutQuery(s.Endpoints[i].Path) == withoutQuery(due.endpoint.Path) {
+			onPath++
+		}
+	}
+	readers := c.prober.Look(ctx, due.result, !due.endpoint.MethodDeclared && onPath == 1)
+	if ctx.Err() != nil {
+		return // the crawl ended during a request; the next visit looks again
+	}
+	due.lookedAt, due.readers = new(c.o.Now()), storeReaders(readers)
+}
+
+// differs reports whether the readers of an endpoint were asked for different payments when a visit looked last.
+func differs(e *postgres.Endpoint) bool {
+	return len(rail.CompareReaders(checks.ReadersOf(e.Readers))) > 0
+}
+
+// cmpBool orders true before false.
+func cmpBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// maxTerms bounds the stored terms of a reader.
+const maxTerms = 16
+
+// storeReaders returns what readers were asked for, as it is stored.
+func storeReaders(readers []rail.Reader) (list []checks.Reader) {
+	for _, r := range readers {
+		stored := checks.Reader{As: r.As, Method: r.Method, Status: r.Status, Terms: []checks.Offer{}}
+		for _, t := range r.Terms[:min(len(r.Terms), maxTerms)] {
+			t.Scheme, t.Network, t.Asset, t.PayTo = clean(t.Scheme, 100), clean(t.Network, 100), clean(t.Asset, 300),
+				clean(t.PayTo, 300)
+			stored.Terms = append(stored.Terms, checks.Offer(t))
+		}
+		list = append(list, stored)
+	}
+	return list
+}
+
+// declaredPrices returns the prices that a service's OpenAPI documents and its MCP servers' lists of tools declare, for listed endpoints and for those that
 // are about to be added. If several operations match an endpoint, the best match wins, in this order:
 //
 //   - the same method and path
@@ -74,7 +154,7 @@ func declaredPrices(
 		}
 	}
 	for _, f := range operations {
-		if f.Origin != facts.OriginOpenAPI || f.Price == nil {
+		if f.Origin != facts.OriginOpenAPI && f.Origin != facts.OriginMCP || f.Price == nil {
 			continue
 		}
 		path := withoutQuery(f.Path)

@@ -66,6 +66,9 @@ func (c *Crawler) listTools(ctx context.Context, s postgres.DueService, seen fac
 			if tool.Paid && !tool.Destructive {
 				d := facts.Declared{Method: "POST", URL: s.BaseURL + at, Tool: tool.Name, Origin: facts.OriginMCP,
 					Description: clean(tool.Description, 500)}
+				if tool.PriceUSD != "" {
+					d.Price = &facts.Price{Mode: "fixed", Currency: "USD", Amount: tool.PriceUSD}
+				}
 				tools = append(tools, facts.FilterBelow(s.BaseURL, []facts.Declared{d})...)
 			}
 		}

@@ -37,6 +37,9 @@ type answer struct {
 
 	headAt *time.Time // when HEAD was sent, nil if it was not
 	head   probe.HeadAnswer
+
+	lookedAt *time.Time // when readers were compared, nil if they were not
+	readers  []checks.Reader
 }
 
 // visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
@@ -80,6 +83,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visi
 		answers = append(answers, answer{endpoint: e, result: r, at: c.o.Now()})
 	}
 	c.probeHeads(limited, s, answers)
+	c.lookAgain(limited, s, answers)
 	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return checks.Visit{}, false
 	}
@@ -304,7 +308,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	r := a.result
 	e := checks.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
-		HeadFree: a.head.Free,
+		HeadFree: a.head.Free, LookedAt: a.lookedAt, Readers: a.readers,
 	}
 	if a.head.Free != nil {
 		e.HeadURL, e.HeadStatus = new(clean(r.FinalURL, 500)), &a.head.Status
@@ -323,7 +327,8 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 		e.ResponseTimeMS = &ms
 	}
 	envelope := r.Captured.Envelope
-	if isConclusive(r.Verdict) && r.Status == http.StatusPaymentRequired {
+	isTool := x402.ToolOf(r.FinalURL) != ""
+	if isConclusive(r.Verdict) && (r.Status == http.StatusPaymentRequired || isTool && asksPayment(r)) {
 		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
 		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers)
 	}
@@ -347,6 +352,9 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	}
 	return e
 }
+
+// asksPayment reports whether an answer asks for payment, well or badly.
+func asksPayment(r probe.Result) bool { return r.Verdict == probe.Paid || r.Verdict == probe.Broken }
 
 // newOffers returns the offers that can be paid, as they are stored.
 func newOffers(offers []rail.Offer) (list []checks.Offer) {

@@ -27,6 +27,7 @@ var Enums = map[string][]string{
 	"Precisions":        {PrecisionCheck, PrecisionDay},
 	"Preferences":       Preferences,
 	"PriceModels":       {"flat", "tiered", "per-token", "free", "unknown"},
+	"ConflictKinds":     {"recipient", "amount", "asset", "network"},
 	"PriceProtocols":    priceProtocols,
 	"RailGrades":        Grades[:len(Grades)-1],
 	"RailProtocols":     priceProtocols[1:],
@@ -46,8 +47,8 @@ var Enums = map[string][]string{
 	"Timeframes":           Timeframes,
 	"TractionStatuses":     {"measured", "no-payto", "unmeasured-network", "unresponsive"},
 	// The classes of inconclusive responses in package probe, and the reasons without a response.
-	"UncountedReasons": {"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable", "interrupted",
-		"robots", "refused", NoEndpoints, ErasedService},
+	"UncountedReasons": {"needs_input", "sign_in", "grpc", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
+		"interrupted", "robots", "refused", NoEndpoints, ErasedService},
 	"Verifications": {VerificationOnChain, VerificationListed},
 	"Verifiers":     {VerifiedByOwner, VerifiedByOperator},
 }

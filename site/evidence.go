@@ -214,6 +214,8 @@ type EndpointEvidence struct {
 	HeadAskedAt *Time `json:"head_asked_at"`
 	// Price in the service's OpenAPI document; null if it declares none.
 	DeclaredPrice *EvidencePrice `json:"declared_price"`
+	// Contradictions in what the endpoint asks for, the same request being paid differently; empty without any.
+	Conflicts []TermsConflict `json:"conflicts"`
 
 	// URL of the HEAD request that decided head_free.
 	HeadURL *string `json:"head_url"`
@@ -334,6 +336,38 @@ type EvidencePhases struct {
 	TLS float64 `json:"tls"`
 	// Time until the first byte.
 	FirstByte float64 `json:"first_byte"`
+}
+
+// TermsConflict says that two places ask for different payments for the same request.
+type TermsConflict struct {
+	// What differs: recipient, amount, asset or network.
+	Of string `json:"of" enum:"ConflictKinds"`
+	// The conflict in words.
+	Text string `json:"text"`
+	// What the two places ask for.
+	Sides []ConflictSide `json:"sides"`
+}
+
+// ConflictSide is what one of two places asks for.
+type ConflictSide struct {
+	// Part of the response, or reader of the response, that is asked to pay so.
+	Place string `json:"place"`
+	// Payment protocol of these terms.
+	Protocol string `json:"protocol" enum:"PriceProtocols"`
+	// Scheme of these terms.
+	Scheme string `json:"scheme"`
+	// CAIP-2 id of the network, or its name if it has none.
+	Network string `json:"network"`
+	// Asset that is asked for, as received; on EVM networks with its EIP-55 checksum.
+	Asset string `json:"asset"`
+	// Symbol of the asset; UNKNOWN if our table does not have it.
+	AssetName string `json:"asset_name"`
+	// Amount in atomic units of the asset.
+	Amount string `json:"amount"`
+	// Price in US dollars; null on test networks and if the asset has no known value.
+	PriceUSD *string `json:"price_usd"`
+	// Recipient that is to be paid; on EVM networks with its EIP-55 checksum.
+	PayTo string `json:"pay_to"`
 }
 
 // unprobeable are the classes of crawl/probe for answers that cannot be interpreted without input that the service does

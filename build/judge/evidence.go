@@ -65,6 +65,7 @@ func methodOf(e *postgres.EndpointFacts) string {
 type complianceResult struct {
 	x402.Compliance
 	captures   []x402.Evidence // what was checked
+	conflicts  []conflict      // of active endpoints
 	noneActive bool
 }
 
@@ -90,9 +91,13 @@ func judgeRails(f *postgres.ServiceFacts, result *complianceResult) []site.Rail 
 		e := &f.Endpoints[i]
 		name := methodOf(e) + " " + e.Path
 		if next < len(result.captures) && result.captures[next].Endpoint == name {
+			if !result.noneActive {
+				result.conflicts = append(result.conflicts, findConflicts(e, &result.captures[next])...)
+			}
 			offers, next = append(offers, readOffers(name, e)...), next+1
 		}
 	}
+	result.Warnings = append(result.Warnings, rail.Warnings(offers)...)
 	verdicts := rail.AssessAll(offers)
 	if len(verdicts) > 0 && !slices.ContainsFunc(result.captures, hasEnvelope) {
 		best := rail.Best(verdicts)
@@ -179,6 +184,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, ca
 		out.Captured = &site.EvidenceCaptured{X402Version: v.Version, Channel: string(v.Channel), Decode: v.Decode,
 			Fingerprint: v.Fingerprint()}
 	}
+	out.Conflicts = publishConflicts(findConflicts(e, &capture))
 	terms := envelopeAnswer(e.Envelope)
 	switch a := e.Conclusive; {
 	case a != nil:

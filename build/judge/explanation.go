@@ -5,10 +5,12 @@
 package judge
 
 import (
+	"slices"
 	"sync"
 
 	"tollbook/site"
 	"tollbook/site/invisible"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -26,7 +28,7 @@ var (
 	})
 	warningMeanings = sync.OnceValue(func() map[string]string {
 		by := map[string]string{}
-		for _, c := range x402.WarningCodes() {
+		for _, c := range slices.Concat(x402.WarningCodes(), rail.WarningCodes()) {
 			by[c.Code] = c.Meaning
 		}
 		return by

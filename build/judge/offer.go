@@ -38,7 +38,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 			continue
 		}
 		out := newEndpoint(e)
-		o.prices.Add(&out, price.Current(e.Prices))
+		o.prices.Add(&out, price.Current(e.Prices), accountRows(e))
 		entries, variable := railEntries(e.Offers)
 		o.others.AddOther(&out, entries, variable)
 		if len(out.Pricing) > 0 {
@@ -54,6 +54,16 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		o.endpoints = append(o.endpoints, out)
 	}
 	return o
+}
+
+// accountRows returns which rows of an endpoint's newest terms need an account, and what account.
+func accountRows(e *postgres.EndpointFacts) map[int]x402.Condition {
+	v := e.Envelope
+	if v == nil {
+		return nil
+	}
+	return x402.AccountRows(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated,
+		URL: v.URL})
 }
 
 // figures returns the prices that the figures of the service are about: those over x402 if it has any.

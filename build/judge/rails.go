@@ -53,15 +53,22 @@ func newEntry(t rail.Terms) site.PricingEntry {
 func readOffers(name string, e *postgres.EndpointFacts) (list []rail.Listed) {
 	var a rail.Answer
 	switch v, c := e.Envelope, e.Conclusive; {
-	case c != nil && c.StatusCode != nil && *c.StatusCode == http.StatusPaymentRequired:
-		a = rail.Answer{Header: c.Header, URL: c.URL, TLSVerified: c.TLSVerified, ReceivedAt: c.ReceivedAt}
-	case v != nil && v.StatusCode == http.StatusPaymentRequired:
-		a = rail.Answer{Header: v.Header, URL: v.URL, TLSVerified: v.TLSVerified, ReceivedAt: v.ReceivedAt}
+	case c != nil && c.StatusCode != nil && mayOffer(*c.StatusCode, c.URL):
+		a = rail.Answer{Status: *c.StatusCode, Header: c.Header, Body: c.Body, URL: c.URL, TLSVerified: c.TLSVerified,
+			ReceivedAt: c.ReceivedAt}
+	case v != nil && mayOffer(v.StatusCode, v.URL):
+		a = rail.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, URL: v.URL, TLSVerified: v.TLSVerified,
+			ReceivedAt: v.ReceivedAt}
 	}
 	for _, o := range rail.Read(a) {
 		list = append(list, rail.Listed{Endpoint: name, Offer: o})
 	}
 	return list
+}
+
+// mayOffer reports whether a response may contain offers: a 402, or the result of an MCP tool.
+func mayOffer(status int, address string) bool {
+	return status == http.StatusPaymentRequired || x402.ToolOf(address) != ""
 }
 
 // PublishOffers returns the published form of the verdicts on a service's offers.

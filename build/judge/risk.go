@@ -10,6 +10,9 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/invisible"
+	"tollbook/site/rail"
+	"tollbook/site/x402"
 )
 
 // riskTitles has a few words for each code of a risk flag. The methodology defines the same codes in the same words.
@@ -24,6 +27,8 @@ var riskTitles = map[string]string{
 	"probe_failing":       "Offline",
 	"recipient_claimed":   "Others name its account",
 	"recipient_foreign":   "Names another's account",
+	"terms_conflict":      "Two terms for one request",
+	"terms_elsewhere":     "Terms name another site",
 	"testnet_only":        "Test networks only",
 	"unpayable_recipient": "Payments may be lost",
 	"young_domain":        "New domain",
@@ -34,15 +39,15 @@ var levelOrder = []string{site.RiskDanger, site.RiskWarning, site.RiskClean}
 
 // newRisk collects the risk flags of a service, the most serious first. Its level is that of the first flag. A flag of
 // level clean is a hint and does not change it.
-func newRisk(b *serviceInput, d *site.ServiceDetail, pay payability, now time.Time) site.Risk {
+func newRisk(b *serviceInput, d *site.ServiceDetail, result *complianceResult, pay payability, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
-		flagUnpayable(pay), flagUnstable(pay),
+		flagUnpayable(pay), flagConflict(result.conflicts), flagUnstable(pay),
 		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints),
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
 		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer.figures()), flagConcentrated(&b.Traction),
 		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
-		flagForeign(b.Foreign), flagClaimed(b.Claimed),
+		flagElsewhere(result.Warnings), flagForeign(b.Foreign), flagClaimed(b.Claimed),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)
@@ -150,6 +155,22 @@ func flagTestnet(o *price.Offer) *site.RiskFlag {
 		return nil
 	}
 	return newFlag(site.RiskWarning, "testnet_only", "every price is on a test network")
+}
+
+// flagElsewhere flags terms that are those of another site: the URL of their resource, or the realm of a challenge, is
+// on another registrable domain.
+func flagElsewhere(warnings []x402.Warning) *site.RiskFlag {
+	for _, w := range warnings {
+		switch w.Code {
+		case x402.ResourceElsewhere:
+			return newFlag(site.RiskWarning, "terms_elsewhere", "%s names the resource %s", w.Endpoint,
+				invisible.Replace(w.Detail))
+		case rail.RealmElsewhere:
+			return newFlag(site.RiskWarning, "terms_elsewhere", "%s names the realm %s", w.Endpoint,
+				invisible.Replace(w.Detail))
+		}
+	}
+	return nil
 }
 
 // naming says that a service names an account that belongs to another operator.

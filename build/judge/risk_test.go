@@ -25,7 +25,7 @@ func TestRiskFlags(t *testing.T) {
 	play := checks.Price{Scheme: "exact", NetworkCAIP2: new("eip155:84532"), Amount: "1"}
 	offerOf := func(prices ...checks.Price) *price.Offer {
 		var o price.Offer
-		o.Add(&site.Endpoint{}, prices)
+		o.Add(&site.Endpoint{}, prices, nil)
 		return &o
 	}
 	for _, test := range []struct {

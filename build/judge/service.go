@@ -76,7 +76,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	pay := newPayability(result.captures, d.PayToChanges, now)
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
-	d.Assessment.Risk = newRisk(b, &d, pay, now)
+	d.Assessment.Risk = newRisk(b, &d, &result, pay, now)
 	payments := judgePayments(f, captures, now)
 	d.Assessment.Advice = adviceOf(&d, listFaults(payments), now)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{

@@ -57,7 +57,6 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 	if v := capture.Captured.Envelope; v == nil || len(v.Accepts) == 0 {
 		return unpriced
 	}
-	payers := x402.PayersOf(*capture)
 	var first payment // of a row that no client signs, if none does
 	var fault *Payment
 	isSigned := false
@@ -73,9 +72,6 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 		}
 		isSigned = true
 		found := faultOfRow(e, capture, i)
-		if found == nil {
-			found = accountNeeded(capture, &payers[i], i)
-		}
 		if found == nil {
 			return payment{}
 		}
@@ -97,18 +93,21 @@ func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *Payme
 			"nobody knows what token %s on %s is worth", display.Short(r.Asset), display.Line(r.NetworkCAIP2, display.MaxCode))}
 	case r.Implausible() != "":
 		return &Payment{Code: "price_implausible", Text: at + r.Implausible()}
+	case needs(capture.Captured.Envelope, i) != nil:
+		c := needs(capture.Captured.Envelope, i)
+		return &Payment{Code: c.Code + "_needed", Text: at + strings.ToLower(c.Text[:1]) + c.Text[1:]}
 	case e.Envelope != nil && capture.Captured.Envelope.Expired(i, e.Envelope.ReceivedAt):
 		return &Payment{Code: "offer_expired", IsUnknown: true, Text: at + "the offer had expired when it was made"}
 	}
 	return nil
 }
 
-// accountNeeded returns why nobody without an account can pay by a row, nil if no account is needed.
-func accountNeeded(capture *x402.Evidence, p *x402.Payers, i int) *Payment {
-	for _, c := range p.Conditions {
-		if c.Code == x402.NeedAccount {
-			return &Payment{Code: "account_needed", Text: fmt.Sprintf("%s, row %d: %s", capture.Endpoint, i+1,
-				strings.ToLower(c.Text[:1])+c.Text[1:])}
+// needs returns the condition of a row that a client cannot fulfil by itself, nil for none. A client opens a payment
+// channel by itself.
+func needs(e *x402.Envelope, row int) *x402.Condition {
+	for _, c := range e.Conditions(row) {
+		if c.Code == x402.NeedAccount || e.Accepts[row].NeedsGateway() {
+			return &c
 		}
 	}
 	return nil

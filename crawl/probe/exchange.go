@@ -121,12 +121,20 @@ func (p *Prober) send(ctx context.Context, c call, left time.Duration, r *reply)
 		return "" // its body is the bare connection, which no deadline ends
 	}
 	r.answer.Body, r.answer.Truncated, err = readBody(resp)
+	for _, name := range grpcTrailers { // is there once the body is read
+		if values := resp.Trailer.Values(name); len(values) > 0 && len(r.answer.Header.Values(name)) == 0 {
+			r.answer.Header[name] = values
+		}
+	}
 	if err != nil {
 		r.answer.Truncated = true
 		r.err = fmt.Errorf("%w: %w", errBody, p.toFault(ctx, limited, err))
 	}
 	return ""
 }
+
+// grpcTrailers lists the trailers by which a gRPC server says how a call ended, and asks for payment.
+var grpcTrailers = []string{"Grpc-Status", "Grpc-Message", "Www-Authenticate"}
 
 // toFault converts an error of the transport to a fault. It distinguishes the caller's limit, ours, and the network.
 func (p *Prober) toFault(ctx, limited context.Context, err error) error {

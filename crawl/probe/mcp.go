@@ -29,6 +29,7 @@ const mcpVersion = "2025-06-18"
 type Tool struct {
 	Name, Description string
 	Paid              bool            // the server's list names it as paid
+	PriceUSD          string          // that the list states, decimal dollars; "" for none
 	Destructive       bool            // the server says that a call may destroy something
 	Schema            json.RawMessage // of its input; nil for none
 }
@@ -79,7 +80,11 @@ type ToolResult struct {
 // Price returns the prices that a tool with the verdict Paid asks for, in words.
 func (t ToolResult) Price() string {
 	var list []string
-	for _, r := range t.Result.Captured.Envelope.Accepts {
+	var rows []x402.Requirement
+	if e := t.Result.Captured.Envelope; e != nil {
+		rows = e.Accepts
+	}
+	for _, r := range rows {
 		if !r.Usable() {
 			continue
 		}
@@ -88,6 +93,16 @@ func (t ToolResult) Price() string {
 			price = "$" + usd + " in " + r.AssetName
 		}
 		list = append(list, price+" on "+cmp.Or(r.NetworkCAIP2, r.Network))
+	}
+	for _, o := range t.Result.Offers {
+		if !o.Usable() {
+			continue
+		}
+		price := o.Amount + " of " + o.Asset
+		if v := o.Value(); v.PriceUSD != "" {
+			price = "$" + v.PriceUSD + " in " + v.AssetName
+		}
+		list = append(list, price+" on "+o.Network+" over "+o.Protocol)
 	}
 	return strings.Join(list, ", ")
 }
@@ -178,7 +193,7 @@ func (p *Prober) probeTool(ctx context.Context, t Target, u *url.URL, name strin
 	x := p.rpc(ctx, s, 3, "tools/call",
 		map[string]any{"name": name, "arguments": x402.SampleInput(s.tools[at].Schema)}, !first)
 	x.answer.URL = u.String() + "#" + name
-	x.captured = x402.Capture(x.answer)
+	x.captured, x.offers = x402.Capture(x.answer), p.readOffers(x.reply)
 	x.verdict, x.class, x.reason = judgeTool(x)
 	r := tries{x}.result()
 	r.FinalURL, r.InputSchema = x.answer.URL, x402.ToolSchema(s.tools[at].Schema)
@@ -187,7 +202,7 @@ func (p *Prober) probeTool(ctx context.Context, t Target, u *url.URL, name strin
 
 // judgeTool judges the answer to the call of a tool.
 func judgeTool(x try) (Verdict, string, string) {
-	verdict, class, reason := judge(x.answer, x.captured, nil, x.err)
+	verdict, class, reason := judge(x.answer, x.captured, x.offers, x.err)
 	if class != ClassOpen {
 		return verdict, class, reason
 	}
@@ -218,7 +233,7 @@ func (p *Prober) begin(ctx context.Context, s *Session, u *url.URL) {
 	m, ok := readRPC(x.answer)
 	var hello struct{ ProtocolVersion string }
 	if !ok || m.Error != nil || json.Unmarshal(m.Result, &hello) != nil || hello.ProtocolVersion == "" {
-		s.fail(x, "answers initialize with something else than an MCP server does")
+		p.fail(s, x, "answers initialize with something else than an MCP server does")
 		return
 	}
 	if headerText.MatchString(hello.ProtocolVersion) {
@@ -238,7 +253,7 @@ func (p *Prober) begin(ctx context.Context, s *Session, u *url.URL) {
 		m, ok := readRPC(x.answer)
 		if !ok || m.Error != nil {
 			if len(s.tools) == 0 {
-				s.fail(x, "answers tools/list with something else than a list of tools")
+				p.fail(s, x, "answers tools/list with something else than a list of tools")
 			}
 			return
 		}
@@ -248,9 +263,14 @@ func (p *Prober) begin(ctx context.Context, s *Session, u *url.URL) {
 	}
 }
 
-// fail stores why there is no session. An answer that says why by its status keeps its verdict.
-func (s *Session) fail(x try, reason string) {
-	x.verdict, x.class, x.reason = judge(x.answer, x402.Captured{}, nil, x.err)
+// fail stores why there is no session. An answer that says why by its status keeps its verdict: a server may ask for
+// payment before a session begins.
+func (p *Prober) fail(s *Session, x try, reason string) {
+	x.captured = x402.Capture(x.answer)
+	if x.answer.Status == http.StatusPaymentRequired {
+		x.offers = p.readOffers(x.reply)
+	}
+	x.verdict, x.class, x.reason = judge(x.answer, x.captured, x.offers, x.err)
 	if x.class == ClassOpen {
 		x.verdict, x.class, x.reason = Failed, ClassInvalidHTTP, reason
 	}
@@ -268,17 +288,13 @@ func (s *Session) addTools(page json.RawMessage) (cursor string) {
 		var tool struct {
 			Name, Description string
 			InputSchema       json.RawMessage
-			Annotations       struct{ DestructiveHint, PaymentHint bool }
-			Meta              map[string]json.RawMessage `json:"_meta"`
+			Annotations       struct{ DestructiveHint bool }
 		}
 		if json.Unmarshal(raw, &tool) != nil || !toolName.MatchString(tool.Name) {
 			continue
 		}
-		paid := tool.Annotations.PaymentHint
-		for key, value := range tool.Meta {
-			paid = paid || strings.HasSuffix(key, "/paymentRequired") && string(value) == "true"
-		}
-		s.tools = append(s.tools, Tool{Name: tool.Name, Description: tool.Description, Paid: paid,
+		paid, price := x402.ToolPrice(raw)
+		s.tools = append(s.tools, Tool{Name: tool.Name, Description: tool.Description, Paid: paid, PriceUSD: price,
 			Destructive: tool.Annotations.DestructiveHint, Schema: tool.InputSchema})
 	}
 	if len(list.NextCursor) > maxCursor {

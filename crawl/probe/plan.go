@@ -255,9 +255,9 @@ func sampleText(v any) string {
 // most; a 405 or 404 only says that another method is needed.
 var ranks = []string{
 	ClassInterrupted, ClassRefused, // the probe has no other result
-	ClassPaidOK, ClassPaidOther, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassHostDisabled,
+	ClassPaidOK, ClassPaidOther, ClassPaidBroken, ClassOther402, ClassUnreadable, ClassSignIn, ClassHostDisabled,
 	ClassOpen,
-	ClassNeedsInput, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
+	ClassNeedsInput, ClassGRPC, ClassAuth, ClassChallenge, ClassRateLimited, ClassUnavailable,
 	ClassServerError, ClassClientError, ClassRedirect,
 	ClassOversized, ClassInvalidHTTP, ClassUnreachable,
 	ClassWrongMethod, ClassGone,

@@ -82,6 +82,8 @@ type Result struct {
 	Captured x402.Captured // payment terms in the answer
 	Offers   []rail.Offer  // of a 402, over other protocols than x402
 
+	Conflicts []rail.Conflict // with what another reader was asked for; see Look
+
 	Phases Phases // of the last request of the attempt
 	// ResponseTime is the time from the attempt's start to the response headers, with redirects; 0 without an answer.
 	ResponseTime time.Duration
@@ -206,6 +208,12 @@ func (p *Prober) Probe(ctx context.Context, t Target) Result {
 	return result
 }
 
+// readOffers returns the offers over other protocols than x402 in an answer.
+func (p *Prober) readOffers(r reply) []rail.Offer {
+	return rail.Read(rail.Answer{Status: r.answer.Status, Header: r.answer.Header, Body: r.answer.Body, URL: r.answer.URL,
+		TLSVerified: r.tlsVerified, ReceivedAt: p.now()})
+}
+
 // runPlan executes a plan, one request after the other.
 func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 	var tried tries
@@ -220,8 +228,7 @@ func (p *Prober) runPlan(ctx context.Context, pl plan) tries {
 			t.captured = x402.Capture(r.answer)
 		}
 		if r.answer.Status == http.StatusPaymentRequired {
-			t.offers = rail.Read(rail.Answer{Header: r.answer.Header, URL: r.answer.URL, TLSVerified: r.tlsVerified,
-				ReceivedAt: p.now()})
+			t.offers = p.readOffers(r)
 		}
 		t.verdict, t.class, t.reason = judge(r.answer, t.captured, t.offers, r.err)
 		tried = append(tried, t)

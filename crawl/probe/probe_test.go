@@ -117,7 +117,7 @@ func TestProbe(t *testing.T) {
 		{"16 accepts nothing", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(402)
 			io.WriteString(w, `{"x402Version":2,"accepts":[],"extensions":{"sign-in-with-x":{}}}`)
-		}, Target{}, want{Broken, ClassPaidBroken, "GET", 402, []string{"GET /"}}},
+		}, Target{}, want{Inconclusive, ClassSignIn, "GET", 402, []string{"GET /"}}},
 		{"29 MPP only", status(402, "WWW-Authenticate",
 			`Payment id="1", realm="x", method="tempo", intent="charge", request="e30"`), Target{},
 			want{Broken, ClassOther402, "GET", 402, []string{"GET /"}}},

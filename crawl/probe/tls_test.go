@@ -49,7 +49,7 @@ func newAuthority(t *testing.T) *authority {
 	return &authority{cert, key, pool}
 }
 
-// issue signs a certificate for a name that is valid for the given span around now.
+// issue signs a certificate for a name or an IP address that is valid for the given span around now.
 func (a *authority) issue(t *testing.T, name string, from, to time.Duration) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -60,6 +60,9 @@ func (a *authority) issue(t *testing.T, name string, from, to time.Duration) tls
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		NotBefore: time.Now().Add(from), NotAfter: time.Now().Add(to),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &key.PublicKey, a.key)
 	if err != nil {

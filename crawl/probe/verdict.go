@@ -33,9 +33,11 @@ const (
 	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable requirement
 	ClassOther402     = "other_402"       // broken: another payment protocol, without an offer that can be paid
 	ClassUnreadable   = "paid_unreadable" // broken: a 402 without an envelope, or only within an HTML paywall
+	ClassSignIn       = "sign_in"         // inconclusive: a 402 that asks for a sign-in with a wallet and no payment
 	ClassHostDisabled = "host_disabled"   // failed: the hosting platform's own 402 page
 	ClassOpen         = "open"            // open
 	ClassNeedsInput   = "needs_input"     // inconclusive: 400, 415, 422, or a URL with a placeholder
+	ClassGRPC         = "grpc"            // inconclusive: a gRPC call that failed, as L402 over gRPC asks for payment
 	ClassWrongMethod  = "wrong_method"    // inconclusive: 405
 	ClassAuth         = "auth"            // inconclusive: 401, 403
 	ClassChallenge    = "challenge"       // inconclusive: a page of a bot filter
@@ -62,7 +64,8 @@ func judge(a x402.Answer, c x402.Captured, offers []rail.Offer, fault error) (Ve
 		return judgeFault(fault)
 	}
 	switch {
-	case a.Status == http.StatusPaymentRequired, c.Envelope != nil && c.Envelope.Channel == x402.ChannelMCP:
+	case a.Status == http.StatusPaymentRequired, c.Envelope != nil && c.Envelope.Channel == x402.ChannelMCP,
+		x402.ToolOf(a.URL) != "" && len(offers) > 0:
 		return judge402(c, offers)
 	case a.Status == http.StatusPreconditionFailed && c.Envelope != nil:
 		return judge402(c, nil) // permit2_allowance_required
@@ -87,6 +90,8 @@ func judge402(c x402.Captured, offers []rail.Offer) (Verdict, string, string) {
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
+	case c.Envelope.SignInOnly():
+		return Inconclusive, ClassSignIn, "asks for a sign-in with a wallet instead of a payment"
 	case len(c.Envelope.Accepts) == 0:
 		return Broken, ClassPaidBroken, "asks for payment, but lists no payment option"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
@@ -106,6 +111,8 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 		answered += " " + text
 	}
 	switch s := a.Status; {
+	case s >= 200 && s < 300 && grpcReason(a) != "":
+		return Inconclusive, ClassGRPC, grpcReason(a)
 	case s >= 200 && s < 300:
 		return Open, ClassOpen, answered + " without asking for payment"
 	case s >= 300 && s < 400:
@@ -128,6 +135,27 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 		return Failed, ClassServerError, answered
 	}
 	return Failed, ClassInvalidHTTP, answered + ", which is no answer to a request"
+}
+
+// grpcReason returns how a gRPC call failed, "" for an answer that is none of gRPC. Such a call has the status 200, and
+// says how it ended in its trailers. In L402 over gRPC, a call without payment ends with status 13 and a challenge.
+func grpcReason(a x402.Answer) string {
+	status := a.Header.Get("Grpc-Status")
+	isGRPC := strings.HasPrefix(strings.ToLower(a.Header.Get("Content-Type")), "application/grpc")
+	if status == "0" || status == "" && !isGRPC {
+		return ""
+	}
+	for _, value := range a.Header.Values("Www-Authenticate") {
+		for _, c := range x402.ReadChallenges(value) {
+			if strings.EqualFold(c.Scheme, "l402") || strings.EqualFold(c.Scheme, "lsat") {
+				return "asks for payment over L402 by gRPC, which needs a client of that service"
+			}
+		}
+	}
+	if status == "" {
+		return "answers over gRPC, which needs a client of that service"
+	}
+	return fmt.Sprintf("answers the gRPC status %s: %s", clip(status), clip(a.Header.Get("Grpc-Message")))
 }
 
 // isRPC reports whether an answer is a JSON-RPC error, as an MCP server answers a request that is none of MCP.

@@ -71,6 +71,8 @@ type Endpoint struct {
 	HeadURL        *string        // of the HEAD that decided HeadFree
 	HeadStatus     *int           // of its response
 	Offers         []checks.Offer // over other protocols than x402, of the newest 402; nil if it never made any
+	LookedAt       *time.Time     // when a visit last compared what it asks different readers for
+	Readers        []checks.Reader
 }
 
 // IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can

@@ -1,6 +1,7 @@
 package rail
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
@@ -22,10 +23,13 @@ var (
 type request struct {
 	amount, currency, recipient string
 	amountIsText                bool
+	ceiling                     string // the most that a session may cost, without a price of a unit
+	kind                        string // the profile of a method that has several
 
-	chainID uint64 // of methodDetails, 0 if absent
-	network string // of methodDetails
-	invoice string // of methodDetails
+	chainID uint64 // 0 if absent
+	network string
+	invoice string // of a charge, or of the deposit for a session
+	deposit string // the amount of the deposit in satoshis
 }
 
 // readMPP reads one "Payment" challenge.
@@ -45,7 +49,9 @@ func readMPP(a Answer, params map[string]string) Offer {
 		o.fail("challenge_form", "the method and intent %q do not have the form of the specification", o.Scheme)
 	}
 	o.checkExpiry(a, params["expires"])
-	if !strings.Contains(strings.ToLower(strings.Join(a.Header.Values("Cache-Control"), ",")), "no-store") {
+	o.checkRealm(a, params["realm"])
+	if x402.ToolOf(a.URL) == "" &&
+		!strings.Contains(strings.ToLower(strings.Join(a.Header.Values("Cache-Control"), ",")), "no-store") {
 		o.fail("no_store", "the response has no Cache-Control: no-store")
 	}
 	r, ok := o.readRequest(params["request"])
@@ -58,15 +64,33 @@ func readMPP(a Answer, params map[string]string) Offer {
 	return o
 }
 
-// checkExpiry checks the parameter expires, which may be absent.
+// challengeParams returns the parameters of a challenge that is a JSON object, as MPP over JSON-RPC has it. Its request
+// is an object instead of base64url.
+func challengeParams(raw json.RawMessage) map[string]string {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members) // what can be read counts
+	params := make(map[string]string, len(members))
+	for name, value := range members {
+		if text := longText(value); text != "" {
+			params[strings.ToLower(name)] = text
+		} else if name == "request" && len(value) > 0 && value[0] == '{' {
+			params[name] = base64.RawURLEncoding.EncodeToString(value)
+		}
+	}
+	return params
+}
+
+// checkExpiry checks the parameter expires, which may be absent. Clients skip a challenge whose expires they cannot
+// read.
 func (o *Offer) checkExpiry(a Answer, text string) {
 	if text == "" {
+		o.warn(warnNoExpiry, "")
 		return
 	}
 	expires, err := time.Parse(time.RFC3339, text)
 	switch {
 	case err != nil:
-		o.fail("challenge_form", "expires %q is not an RFC 3339 time", clip(text))
+		o.fail("expires_ahead", "expires %q is not an RFC 3339 time, so clients skip the challenge", clip(text))
 	case expires.Before(a.ReceivedAt.Add(-clockSkew)):
 		o.fail("expires_ahead", "the challenge expired before it was received")
 	}
@@ -92,15 +116,37 @@ func (o *Offer) readRequest(text string) (r request, ok bool) {
 	r.amount, r.amountIsText = scalar(top["amount"])
 	r.currency, _ = scalar(top["currency"])
 	r.recipient, _ = scalar(top["recipient"])
+	r.ceiling, _ = scalar(top["cap"])
+	r.deposit, _ = scalar(top["depositAmount"])
+	r.invoice = longText(top["depositInvoice"])
 	if json.Unmarshal(top["methodDetails"], &details) == nil {
-		chain, _ := scalar(details["chainId"])
-		r.chainID, _ = strconv.ParseUint(chain, 10, 53)
-		r.network, _ = scalar(details["network"])
-		if json.Unmarshal(details["invoice"], &r.invoice) != nil {
-			r.invoice = ""
+		r.invoice = cmp.Or(r.invoice, longText(details["invoice"]))
+		r.kind, _ = scalar(details["type"])
+		var own map[string]json.RawMessage // of the profile that the method uses
+		if json.Unmarshal(details[r.kind], &own) == nil && own != nil {
+			details = own
+		}
+	}
+	for _, place := range []map[string]json.RawMessage{details, top} { // SDKs write some fields at the top
+		chain, _ := scalar(place["chainId"])
+		if id, err := strconv.ParseUint(chain, 10, 53); err == nil && r.chainID == 0 {
+			r.chainID = id
+		}
+		for _, key := range []string{"network", "originNetwork"} {
+			if name, _ := scalar(place[key]); r.network == "" {
+				r.network = name
+			}
 		}
 	}
 	return r, true
+}
+
+// longText returns a JSON string of any length, "" for anything else.
+func longText(raw json.RawMessage) (text string) {
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }
 
 // scalar returns a JSON string or number as text, and whether it is a string.
@@ -121,18 +167,22 @@ func scalar(raw json.RawMessage) (text string, isText bool) {
 // readTerms reads the price, the asset and the recipient of a request.
 func (o *Offer) readTerms(method string, r request) {
 	switch o.Amount = digits(r.amount); {
+	case r.amount == "" && o.Variable: // the price is told in the session
+		if o.Amount = digits(r.ceiling); o.Amount == "" && r.ceiling != "" {
+			o.fail("amount_positive", "the cap %q is not a string of digits above zero", r.ceiling)
+		}
 	case r.amount == "":
 		o.fail("amount_positive", "the request has no amount")
 	case o.Amount == "" || !r.amountIsText:
 		o.fail("amount_positive", "the amount %q is not a string of digits above zero", r.amount)
 	}
-	if o.Asset = r.currency; o.Asset == "" {
-		o.fail("currency_declared", "the request has no currency")
-	}
 	if id := networkOf(method, r); id != "" {
 		o.setNetwork(id)
 	} else {
 		o.Network = method
+	}
+	if o.Asset = assetOf(method, o.NetworkCAIP2, r.currency); o.Asset == "" {
+		o.fail("currency_declared", "the request has no currency")
 	}
 	o.PayTo = r.recipient
 	switch {
@@ -141,31 +191,6 @@ func (o *Offer) readTerms(method string, r request) {
 	case o.NetworkCAIP2 != "":
 		o.checkRecipient(r)
 	}
-}
-
-// tempoMainnet is the chain of the method tempo without a chainId.
-const tempoMainnet = 4217
-
-// networkOf returns the CAIP-2 id of the network of a request, "" for a method without one.
-func networkOf(method string, r request) string {
-	switch chain := r.chainID; {
-	case method == "tempo" && chain == 0:
-		return "eip155:" + strconv.Itoa(tempoMainnet)
-	case method == "solana" && r.network == "":
-		r.network = "mainnet"
-	case chain != 0 && r.network == "":
-		return "eip155:" + strconv.FormatUint(chain, 10)
-	}
-	names := []string{method + ":" + r.network, method + "-" + r.network}
-	if strings.Contains(r.network, ":") { // a bare "mainnet" is a name of Ethereum
-		names = []string{r.network}
-	}
-	for _, name := range names {
-		if id, listed := x402.ResolveNetwork(name); listed && method != "lightning" {
-			return id
-		}
-	}
-	return ""
 }
 
 // checkRecipient checks the recipient of an offer on a network with addresses.
@@ -186,8 +211,11 @@ func (o *Offer) readInvoice(r request) {
 	}
 	o.setNetwork(v.Network)
 	o.PayTo, o.MaxTimeoutSeconds = v.Payee, new(int(v.Expiry/time.Second))
-	if v.Amount != "" && o.Amount != "" && v.Amount != o.Amount+"000" {
-		o.fail("amount_positive", "the amount %s differs from that of the invoice, %s millisatoshis", o.Amount,
-			v.Amount)
+	paid := o.Amount
+	if o.Variable { // the invoice is for the deposit
+		paid = digits(r.deposit)
+	}
+	if v.Amount != "" && paid != "" && v.Amount != paid+"000" {
+		o.fail("amount_positive", "the amount %s differs from that of the invoice, %s millisatoshis", paid, v.Amount)
 	}
 }

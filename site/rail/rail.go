@@ -35,9 +35,11 @@ const MaxOffers = 16
 // maxText is the largest length in bytes of a published text of an offer.
 const maxText = 512
 
-// Answer is a response with status 402, as received.
+// Answer is a response with status 402, or an answer to the call of an MCP tool, as received.
 type Answer struct {
+	Status      int
 	Header      http.Header
+	Body        []byte // is read for an MCP tool alone
 	URL         string // of the response, after redirects
 	TLSVerified bool
 	ReceivedAt  time.Time // offers that end before it are expired
@@ -62,6 +64,8 @@ type Terms struct {
 type Offer struct {
 	Terms
 	failed map[string]string // reasons, by the id of the check
+
+	warnings []x402.Warning
 }
 
 // Usable reports whether the offer can be paid.
@@ -103,6 +107,11 @@ func Read(a Answer) []Offer {
 			}
 		}
 	}
+	for _, raw := range x402.ToolChallenges(x402.Answer{Status: a.Status, Header: a.Header, Body: a.Body, URL: a.URL}) {
+		if len(list) < MaxOffers {
+			list = append(list, readMPP(a, challengeParams(raw)))
+		}
+	}
 	if values := a.Header.Values("Crawler-Price"); len(values) > 0 {
 		list = append(list[:min(len(list), MaxOffers-1)], readCrawlerPrice(values))
 	}
@@ -117,7 +126,9 @@ func Read(a Answer) []Offer {
 	return list
 }
 
-func newOffer(protocol string) Offer { return Offer{Terms{Protocol: protocol}, map[string]string{}} }
+func newOffer(protocol string) Offer {
+	return Offer{Terms: Terms{Protocol: protocol}, failed: map[string]string{}}
+}
 
 // setNetwork sets the network of an offer by its CAIP-2 id.
 func (o *Offer) setNetwork(id string) {

@@ -129,7 +129,8 @@ func TestOffers(t *testing.T) {
 		{"expired", answer(payment("tempo", "charge", tempo, `, expires="2026-11-23T09:00:00Z"`), noStore),
 			[]string{"mpp tempo/charge on eip155:4217: 10000 pathUSD $0.01 to 0x742d unusable -expires_ahead"}},
 		{"a time in words", answer(payment("Tempo", "charge", tempo, `, expires="soon"`), noStore),
-			[]string{"mpp Tempo/charge on eip155:4217: 10000 pathUSD $0.01 to 0x742d -challenge_form"}},
+			[]string{"mpp Tempo/charge on eip155:4217: 10000 pathUSD $0.01 to 0x742d unusable -challenge_form " +
+				"-expires_ahead"}},
 		{"another header", answer(payment("tempo", "charge", tempo, `, header="X-Pay"`), noStore),
 			[]string{"mpp tempo/charge on eip155:4217: 10000 pathUSD $0.01 to 0x742d unusable -challenge_complete"}},
 		{"a negative amount", answer(payment("tempo", "charge", strings.Replace(tempo, "10000", "-1", 1)), noStore),

@@ -28,18 +28,23 @@ var assetsJSON []byte
 
 type assetTable struct {
 	list  []Asset
-	byKey map[[2]string]int // network and normalised address
+	byKey map[[2]string]int   // network and normalised address
+	homes map[[2]string][]int // namespace and normalised address; empty on the XRP Ledger, where codes are no addresses
 
 	issued map[[2]string]Asset // issued currencies of the XRP Ledger as tokens, by network and currency.issuer
 }
 
 var assets = sync.OnceValue(func() assetTable {
-	t := assetTable{byKey: map[[2]string]int{}, issued: map[[2]string]Asset{}}
+	t := assetTable{byKey: map[[2]string]int{}, homes: map[[2]string][]int{}, issued: map[[2]string]Asset{}}
 	if err := json.Unmarshal(assetsJSON, &t.list); err != nil {
 		panic(fmt.Errorf("read embedded assets.json: %w", err)) // a broken build, not a broken input
 	}
 	for i, a := range t.list {
-		t.byKey[[2]string{a.Network, NormalizeAddress(a.Network, a.Address)}] = i
+		normal := NormalizeAddress(a.Network, a.Address)
+		t.byKey[[2]string{a.Network, normal}] = i
+		if space := AddressNamespace(a.Network); space != "xrpl" {
+			t.homes[[2]string{space, normal}] = append(t.homes[[2]string{space, normal}], i)
+		}
 		if a.Issuer != "" {
 			a.Address, a.Decimals = a.Address+"."+a.Issuer, issuedDecimals
 			t.issued[[2]string{a.Network, a.Address}] = a
@@ -69,6 +74,20 @@ func LookupAsset(networkCAIP2, token string) (Asset, bool) {
 		return a, true
 	}
 	return assetAt(networkCAIP2, NormalizeAddress(networkCAIP2, token))
+}
+
+// AssetBySymbol returns the only token of a network with a symbol, whatever its case.
+func AssetBySymbol(networkCAIP2, symbol string) (Asset, bool) {
+	var found Asset
+	for _, a := range assets().list {
+		if a.Network == networkCAIP2 && strings.EqualFold(a.Symbol, symbol) {
+			if found.Address != "" {
+				return Asset{}, false
+			}
+			found = a
+		}
+	}
+	return found, found.Address != ""
 }
 
 // CountsAsUSD reports whether settlements in the token count as dollars, one to one: USDC, and what payers use in its
@@ -103,6 +122,39 @@ func (r Requirement) assetOf() (Asset, bool) {
 		return Asset{}, false
 	}
 	return a, ok
+}
+
+// foreign returns the listed token of another network that a requirement names as its asset, and false for any other
+// asset. Nothing is known about the tokens of a network that is not listed. On EVM networks an address that is listed on
+// several of them has the same token on further ones, because its deployer chose the address.
+func (r Requirement) foreign() (Asset, bool) {
+	t := assets()
+	if _, ok := t.byKey[[2]string{r.NetworkCAIP2, r.AssetNorm}]; ok {
+		return Asset{}, false
+	}
+	if _, ok := NetworkByID(r.NetworkCAIP2); !ok {
+		return Asset{}, false
+	}
+	space := AddressNamespace(r.NetworkCAIP2)
+	homes := t.homes[[2]string{space, r.AssetNorm}]
+	if len(homes) == 0 || space == "eip155" && len(homes) > 1 {
+		return Asset{}, false
+	}
+	return t.list[homes[0]], true
+}
+
+// foreignFault returns why the asset is no token of the row's network, "" unless it is known to be another network's.
+func (r Requirement) foreignFault() string {
+	a, ok := r.foreign()
+	if !ok {
+		return ""
+	}
+	name := a.Network
+	if n, ok := NetworkByID(a.Network); ok {
+		name = n.Name
+	}
+	return fmt.Sprintf("the asset %q is the %s of %s, not a token of %s", clip(r.Asset, 80), a.Symbol, name,
+		r.NetworkCAIP2)
 }
 
 // Symbol returns the symbol of the asset, UnknownAsset for one that is not in the table.

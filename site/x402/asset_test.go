@@ -9,8 +9,8 @@ import (
 func TestAssetTable(t *testing.T) {
 	t.Parallel()
 	list := Assets()
-	if len(list) != 108 {
-		t.Errorf("%d assets, want 108", len(list))
+	if len(list) != 114 {
+		t.Errorf("%d assets, want 114", len(list))
 	}
 	if !slices.IsSortedFunc(list, func(a, b Asset) int {
 		return strings.Compare(a.Network+" "+a.Symbol+" "+a.Address, b.Network+" "+b.Symbol+" "+b.Address)

@@ -13,7 +13,7 @@ import (
 // nestedKeys lists the members of a body in which services put an envelope or bare requirements.
 var nestedKeys = []string{
 	"paymentRequired", "payment_required", "PaymentRequired", "paymentRequirements", "payment_requirements",
-	"PaymentRequirements", "x402", "data", "error",
+	"PaymentRequirements", "x402", "data", "error", "detail",
 }
 
 // maxNested is the largest number of envelopes that are read from one body.

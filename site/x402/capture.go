@@ -3,6 +3,7 @@ package x402
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,10 +23,13 @@ func Capture(a Answer) Captured {
 	a.Header = canonicalHeader(a.Header)
 	var d defects
 	envelopes, isTool := toolEnvelopes(a)
-	if !isTool {
-		envelopes = append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
+	if !isTool || a.Status != http.StatusOK && len(envelopes) == 0 {
+		envelopes, isTool = append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...), false
 	}
 	c := Captured{}
+	if n := headerBytes(a.Header); n > clientHeader {
+		d.add(headerLarge, fmt.Sprintf("%d KiB", n>>10))
+	}
 	c.Protocols = protocols(a, &d)
 	chosen := choose(envelopes)
 	if chosen >= 0 && !isTool && a.Status != 402 && a.Status != 412 {
@@ -53,6 +57,19 @@ func Capture(a Answer) Captured {
 		c.Platform = len(envelopes) == 0 && len(c.Protocols) == 0 && platformPage(a)
 	}
 	return c
+}
+
+// clientHeader is the largest size of all response headers that Node.js accepts by default, in bytes.
+const clientHeader = 16 << 10
+
+// headerBytes returns the size of headers as they are sent over HTTP/1.1.
+func headerBytes(h http.Header) (n int) {
+	for name, values := range h {
+		for _, value := range values {
+			n += len(name) + len(": ") + len(value) + len("\r\n")
+		}
+	}
+	return n
 }
 
 func currentHeader(e Envelope) bool { return e.Channel == ChannelHeader && e.Version >= 2 }
@@ -149,23 +166,31 @@ func joinValues(values []string) string {
 	return joined
 }
 
-// choose returns the index of the envelope that counts, or -1 without one. It prefers an envelope with offers, then
-// compares channel and version, then takes the first.
+// choose returns the index of the envelope that counts, or -1 without one. It prefers an envelope that clients can pay
+// by, then one that can be paid at all, then one with offers, then compares channel and version, then takes the first.
 func choose(envelopes []Envelope) int {
-	best := -1
-	for i, e := range envelopes {
-		if best < 0 || rank(e) < rank(envelopes[best]) {
-			best = i
+	if len(envelopes) < 2 {
+		return len(envelopes) - 1
+	}
+	best, least := -1, 0
+	for i := range envelopes {
+		if n := rank(&envelopes[i]); best < 0 || n < least {
+			best, least = i, n
 		}
 	}
 	return best
 }
 
-// rank returns an envelope's place in the order: a version 2 header, a version 2 alias, the body (2 before 1), a header
-// with version 1, a page.
-func rank(e Envelope) int {
+// rank returns an envelope's place in the order. Of envelopes that are equally good, a version 2 header comes first,
+// then a version 2 alias, the body (2 before 1), a header with version 1, a page.
+func rank(e *Envelope) int {
 	n := 0
-	if len(e.Accepts) == 0 {
+	switch {
+	case len(e.Accepts) == 0:
+		n = 300
+	case !slices.ContainsFunc(e.Accepts, Requirement.Usable):
+		n = 200
+	case !slices.Contains(UnsignableRows(Evidence{Captured: Captured{Envelope: e, Defects: e.Defects}}), ""):
 		n = 100
 	}
 	current := e.Version >= 2

@@ -23,6 +23,7 @@ const (
 	authenticateX402  = "authenticate_x402"
 	channelsDiverge   = "channels_diverge"
 	headerUndecodable = "header_undecodable"
+	headerLarge       = "header_large"
 	headerOversize    = "header_oversize"
 	headerRepeated    = "header_repeated"
 	headerAlias       = "header_alias"
@@ -128,6 +129,7 @@ var defectCodes = []DefectCode{
 	{extraText, "extra is a JSON string where an object is expected."},
 	{fieldTypeMismatch, "A field has the wrong JSON type."},
 	{headerAlias, "The envelope is in a header other than PAYMENT-REQUIRED."},
+	{headerLarge, "All response headers together have more than 16 KiB, which Node.js clients refuse by default."},
 	{headerOversize, "The header is too long to be read whole."},
 	{headerRepeated, "PAYMENT-REQUIRED occurs more than once."},
 	{headerUndecodable, "PAYMENT-REQUIRED does not decode to a JSON object."},

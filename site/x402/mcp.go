@@ -3,6 +3,7 @@ package x402
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,41 +38,100 @@ func ToolSchema(raw json.RawMessage) string {
 	return b.String()
 }
 
-// toolEnvelopes reads the envelopes in an answer to the call of an MCP tool, and reports whether it is one. In x402
-// over MCP they are in the structuredContent of a result that is an error, and as text in its content. Other servers
-// send them in _meta, or as the data of an error with code 402.
+// toolEnvelopes reads the first envelope in an answer to the call of an MCP tool, and reports whether it is one.
 func toolEnvelopes(a Answer) (envelopes []Envelope, isTool bool) {
-	if ToolOf(a.URL) == "" || a.Status != http.StatusOK {
+	if !isToolAnswer(a) {
 		return nil, false
 	}
-	add := func(raw json.RawMessage) {
-		if len(envelopes) > 0 || len(raw) == 0 || depth(raw) > maxDepth || !json.Valid(raw) {
-			return
-		}
+	for raw := range toolTerms(a) {
 		if e, ok := readEnvelope(raw, ChannelMCP, "json"); ok {
-			envelopes = append(envelopes, e)
+			return []Envelope{e}, true
 		}
 	}
-	for _, message := range Messages(a) {
-		top, ok := members(message)
-		if !ok {
-			continue
+	return nil, true
+}
+
+// isToolAnswer reports whether an answer may be one to the call of an MCP tool.
+func isToolAnswer(a Answer) bool {
+	return ToolOf(a.URL) != "" && (a.Status == http.StatusOK || a.Status == http.StatusPaymentRequired)
+}
+
+// ToolChallenges returns the challenges of the scheme Payment in an answer to the call of an MCP tool, as JSON objects.
+func ToolChallenges(a Answer) (list []json.RawMessage) {
+	if !isToolAnswer(a) {
+		return nil
+	}
+	for raw := range toolTerms(a) {
+		o, _ := members(raw)
+		challenges, _, _ := elements(object(o).get("challenges"), maxChallenges)
+		for _, c := range challenges {
+			if kind(c) == '{' {
+				list = append(list, c)
+			}
 		}
-		if failed := object(top).child("error"); string(failed.get("code")) == "402" {
-			add(failed.get("data"))
-		}
-		result := object(top).child("result")
-		if string(result.get("isError")) != "true" {
-			continue
-		}
-		add(result.get("structuredContent"))
-		add(result.child("_meta").get("x402/error"))
-		if content, _, ok := elements(result.get("content"), 1); ok && len(content) > 0 {
-			item, _ := members(content[0])
-			add(json.RawMessage(object(item).text("text")))
+		if len(list) > 0 {
+			return list
 		}
 	}
-	return envelopes, true
+	return nil
+}
+
+// maxContent is the largest number of content items of a result that are read.
+const maxContent = 8
+
+// toolTerms yields the values in an answer to the call of an MCP tool that may be terms: the data of an error, whatever
+// its code, or parts of a result, and what is one level down in them.
+//
+//   - x402 over MCP: structuredContent and, as text, content of a result that is an error; paymentRequired of a result
+//     of the type payment_required.
+//   - MPP over JSON-RPC: the data of the error -32042, or _meta of a result.
+//   - Other servers: _meta with a key of x402, a resource in content, the data of errors such as 402 and -32402.
+//
+// A result that is no error may contain terms as its subject; there only structuredContent counts, if it is all terms.
+func toolTerms(a Answer) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		more := true
+		try := func(raw json.RawMessage) {
+			if more && len(raw) > 0 && depth(raw) <= maxDepth && json.Valid(raw) {
+				more = yield(raw)
+			}
+		}
+		tryNested := func(raw json.RawMessage) {
+			try(raw)
+			list, _ := members(raw)
+			for _, key := range append(nestedKeys, "paymentRequirement") {
+				try(object(list).get(key))
+			}
+		}
+		for _, message := range Messages(a) {
+			list, _ := members(message)
+			top := object(list)
+			tryNested(top.child("error").get("data"))
+			result := top.child("result")
+			if result == nil {
+				continue
+			}
+			if result.text("resultType") == "payment_required" {
+				try(result.get("paymentRequired"))
+			}
+			try(result.get("structuredContent"))
+			for _, m := range result.child("_meta") {
+				if strings.Contains(m.Key, "payment") || strings.HasPrefix(m.Key, "x402") {
+					tryNested(m.Value)
+				}
+			}
+			if string(result.get("isError")) != "true" {
+				continue
+			}
+			tryNested(result.get("structuredContent"))
+			content, _, _ := elements(result.get("content"), maxContent)
+			for _, raw := range content {
+				item, _ := members(raw)
+				tryNested(json.RawMessage(object(item).text("text")))
+				tryNested(json.RawMessage(object(item).child("resource").text("text")))
+			}
+		}
+	}
 }
 
 // Messages returns the JSON-RPC messages in an answer over MCP's Streamable HTTP: the body, or the data of each event.

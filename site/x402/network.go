@@ -19,6 +19,7 @@ type Network struct {
 	ExplorerURL  string   `json:"explorer_url"` // a block explorer's home page, "" when none is commonly known
 	Aliases      []string `json:"aliases"`      // names of version 1 and others seen, in lower case
 	AlsoCAIP2    []string `json:"also_caip2"`   // other proper CAIP-2 ids of the same chain
+	Unregistered []string `json:"unregistered"` // plain names that sellers write and no version of the protocol defines
 	Source       string   `json:"source"`       // a code of SOURCES.md
 }
 
@@ -44,10 +45,12 @@ type networkTable struct {
 	list           []Network
 	byID, byName   map[string]int // byName has ids, aliases and names in lower case
 	byAbbreviation map[string]int
+	byUnregistered map[string]int // in lower case
 }
 
 var networks = sync.OnceValue(func() networkTable {
-	t := networkTable{byID: map[string]int{}, byName: map[string]int{}, byAbbreviation: map[string]int{}}
+	t := networkTable{byID: map[string]int{}, byName: map[string]int{}, byAbbreviation: map[string]int{},
+		byUnregistered: map[string]int{}}
 	if err := json.Unmarshal(networksJSON, &t.list); err != nil {
 		panic(fmt.Errorf("read embedded networks.json: %w", err)) // a broken build, not a broken input
 	}
@@ -59,6 +62,9 @@ var networks = sync.OnceValue(func() networkTable {
 		}
 		for _, alias := range n.Aliases {
 			t.byName[strings.ToLower(alias)] = i
+		}
+		for _, name := range n.Unregistered {
+			t.byUnregistered[strings.ToLower(name)] = i
 		}
 	}
 	return t
@@ -118,6 +124,19 @@ func ResolveNetwork(text string) (id string, ok bool) {
 		return text, false
 	}
 	return "", false
+}
+
+// networkFault returns why a name is no network, with the CAIP-2 id of a network that nobody registered under it.
+func networkFault(name string) string {
+	text := fmt.Sprintf("the network %q is not recognised", clip(name, 80))
+	t := networks()
+	if len(name) > 128 || caip2.MatchString(name) {
+		return text
+	}
+	if i, ok := t.byUnregistered[strings.ToLower(strings.TrimSpace(name))]; ok {
+		return text + ": nobody registered this name, and the CAIP-2 id is " + t.list[i].ID
+	}
+	return text
 }
 
 // properNetwork reports whether text is a CAIP-2 id or an official id that breaks its grammar, not a nickname.

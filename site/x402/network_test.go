@@ -9,8 +9,8 @@ import (
 func TestNetworkTable(t *testing.T) {
 	t.Parallel()
 	list := Networks()
-	if len(list) != 103 {
-		t.Errorf("%d networks, want 103", len(list))
+	if len(list) != 118 {
+		t.Errorf("%d networks, want 118", len(list))
 	}
 	if !slices.IsSortedFunc(list, func(a, b Network) int { return strings.Compare(a.ID, b.ID) }) {
 		t.Error("networks are not in the order of their ids")

@@ -1,9 +1,6 @@
 package x402
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "slices"
 
 // The clients that TestClients in site/rail runs, by the names of their packages.
 const (
@@ -23,23 +20,6 @@ type Payers struct {
 	SmartWallets *bool       // whether a wallet that is a contract can pay (EIP-1271, EIP-6492); nil if unknown
 	Conditions   []Condition // what a buyer needs first
 }
-
-// Condition is what a buyer needs before a payment by an option.
-type Condition struct {
-	Code string // of the Need constants
-	Text string // one sentence without a full stop
-}
-
-// Codes of conditions.
-const (
-	NeedDeposit      = "deposit"
-	NeedAccount      = "account"
-	NeedApproval     = "approval"
-	NeedSubscription = "subscription"
-)
-
-// Needs are the codes of conditions, in the order in which they are published.
-var Needs = []string{NeedDeposit, NeedAccount, NeedApproval, NeedSubscription}
 
 // clientKinds are the schemes for which @x402/fetch 2.27 signs by its packages @x402/evm and @x402/svm, each with the
 // namespaces of its networks.
@@ -66,7 +46,7 @@ func PayersOf(e Evidence) []Payers {
 		r := &x.rows[i]
 		p := &list[i]
 		p.SmartWallets = r.smartWallets()
-		p.Conditions = slices.Concat(r.Conditions(), signInConditions(x.top, i))
+		p.Conditions = x.Captured.Envelope.Conditions(i)
 		if sponsored(x.top) {
 			p.Conditions = slices.DeleteFunc(p.Conditions, func(c Condition) bool { return c.Code == NeedApproval })
 		}
@@ -83,7 +63,7 @@ func PayersOf(e Evidence) []Payers {
 // clientsOf returns which clients pay by a row that can be paid.
 func clientsOf(x *exhibit, r *exhibitRow) []string {
 	pays := []string{}
-	if r.extra.text("name") == gatewayName {
+	if r.NeedsGateway() {
 		return pays // they sign under the token's address, and Circle Gateway asks for its own
 	}
 	env := x.Captured.Envelope
@@ -140,52 +120,10 @@ func paysMPP(x *exhibit, r *exhibitRow) bool {
 		isString(r.members.get("amount"))
 }
 
-// Conditions returns what a buyer needs first, as the row itself shows.
-func (r Requirement) Conditions() []Condition {
-	extra := r.extra()
-	method := extra.text("assetTransferMethod")
-	switch namespace := AddressNamespace(r.NetworkCAIP2); {
-	case extra.text("name") == gatewayName:
-		return []Condition{{NeedDeposit, "Needs a deposit in Circle Gateway first"}}
-	case r.NetworkCAIP2 == "cloudflare:402":
-		return []Condition{{NeedAccount, "Needs an account at Cloudflare first"}}
-	case r.Scheme == "batch-settlement":
-		return []Condition{{NeedDeposit, "Needs a deposit in a payment channel first"}}
-	case namespace == "eip155" && (r.Scheme == "upto" && method != "eip3009" || method == "permit2"):
-		return []Condition{{NeedApproval, "Needs an approval of Permit2 for the token first"}}
-	}
-	return nil
-}
-
 // sponsored reports whether an envelope declares that the facilitator sends the approval of Permit2 itself.
 func sponsored(top object) bool {
 	extensions := top.child("extensions")
 	return extensions.get("eip2612GasSponsoring") != nil || extensions.get("erc20ApprovalGasSponsoring") != nil
-}
-
-// signInConditions returns the conditions of the extension auth-hints, which names the rows that need a sign-in by
-// their indexes. A hint without indexes is about every row.
-func signInConditions(top object, row int) []Condition {
-	info := top.child("extensions").child("auth-hints").child("info")
-	hints, _, _ := elements(info.get("authRequirements"), maxRows)
-	for _, raw := range hints {
-		list, _ := members(raw)
-		indexes, _, isList := elements(object(list).get("acceptIndexes"), maxRows)
-		if !isList || slices.ContainsFunc(indexes, func(raw json.RawMessage) bool {
-			n, ok := rowIndex(raw)
-			return ok && n == row
-		}) {
-			return []Condition{{NeedAccount, "Needs an account at the seller first"}}
-		}
-	}
-	return nil
-}
-
-// rowIndex reads the index of a row.
-func rowIndex(raw json.RawMessage) (int, bool) {
-	var n int
-	err := json.Unmarshal(raw, &n)
-	return n, err == nil
 }
 
 // circleNative are the networks on which Circle itself issues USDC as FiatToken 2.2, which accepts signatures of
@@ -201,7 +139,7 @@ func (r *exhibitRow) smartWallets() *bool {
 		return nil
 	}
 	switch asset, isListed := r.assetOf(); {
-	case r.extra.text("name") == gatewayName:
+	case r.NeedsGateway():
 		return new(false)
 	case method == "permit2" && r.Scheme == "exact", r.Scheme == "upto":
 		return new(true)

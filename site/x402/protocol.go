@@ -31,6 +31,9 @@ func protocols(a Answer, d *defects) (names []string) {
 	if contentType(a) == "application/problem+json" && bytes.Contains(a.Body, []byte("paymentauth.org/problems/")) {
 		names = append(names, "mpp")
 	}
+	if len(ToolChallenges(a)) > 0 {
+		names = append(names, "mpp")
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -281,13 +281,19 @@ func (r Requirement) PriceUSD() (string, bool) {
 }
 
 // Variable reports whether the amount is a maximum instead of the price: upto settles the amount used, and batch
-// settlement on an EVM chain accepts vouchers up to the amount. On Cloudflare's credit rail the price is fixed.
+// settlement on an EVM chain accepts vouchers up to the amount. Batch settlement on Solana has a maximum where the
+// server signs the vouchers, and a price where the client does. On Cloudflare's credit rail the price is fixed.
 func (r Requirement) Variable() bool {
 	switch r.Scheme {
 	case "upto":
 		return true
 	case "batch-settlement":
-		return AddressNamespace(r.NetworkCAIP2) == "eip155"
+		switch AddressNamespace(r.NetworkCAIP2) {
+		case "eip155":
+			return true
+		case "solana":
+			return r.serverSigns()
+		}
 	}
 	return false
 }

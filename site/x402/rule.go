@@ -48,12 +48,12 @@ var rules = []Rule{
 		"Use the price field of the version in x402Version.",
 		everyRow(pricePresent)},
 	{"price_sane", "Price is plausible",
-		"The price is a string of digits in atomic units, above zero, at most $" + MaxSaneUSD + " for assets pegged " +
-			"to the dollar.",
+		"The price is a string of digits in atomic units, above zero, from $" + MinSaneUSD + " to $" + MaxSaneUSD +
+			" for assets pegged to the dollar.",
 		"Write the price in the token's smallest unit as a string: $0.01 of USDC is \"10000\".",
 		everyRow(priceSane)},
 	{"asset_declared", "Asset is an address",
-		"Every row names an asset in the format of its network.",
+		"Every row names an asset in the format of its network, and no token of another network.",
 		"Use the token's contract or mint address, not its symbol.",
 		everyRow(assetDeclared)},
 	{"network_caip2", "Network is a CAIP-2 ID",
@@ -208,8 +208,12 @@ func pricePresent(r *exhibitRow) string {
 	return key + " is missing"
 }
 
-// MaxSaneUSD is the highest plausible price of one request. A higher price is probably a mistake in scale.
-const MaxSaneUSD = "1000"
+// MaxSaneUSD and MinSaneUSD are the highest and the least plausible price of one request. A price beyond them is
+// probably a mistake in scale.
+const (
+	MaxSaneUSD = "1000"
+	MinSaneUSD = "0.000001" // one atomic unit of a token with six decimals
+)
 
 var saneAmount = regexp.MustCompile(`^[1-9][0-9]{0,38}$`)
 
@@ -231,8 +235,8 @@ func priceSane(r *exhibitRow) string {
 	case !saneAmount.MatchString(text):
 		return mustBe(key, "a whole number of atomic units above zero", raw)
 	}
-	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, MaxSaneUSD) {
-		return fmt.Sprintf("%s %s is $%s, more than $%s", key, show(raw), price, MaxSaneUSD)
+	if fault := r.scaleFault(); fault != "" {
+		return fmt.Sprintf("%s %s: %s", key, show(raw), fault)
 	}
 	return ""
 }
@@ -253,7 +257,7 @@ func assetDeclared(r *exhibitRow) string {
 	if fault != nil && !isChecksum(fault) {
 		return fmt.Sprintf("asset %s is not an asset of %s", show(raw), orNetwork(r.NetworkCAIP2))
 	}
-	return ""
+	return r.foreignFault()
 }
 
 func networkCAIP2(r *exhibitRow) string {

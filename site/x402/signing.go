@@ -2,6 +2,7 @@ package x402
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +125,8 @@ func schemeExtra(r *exhibitRow) string {
 		return "extra.assetTransferMethod is missing: clients sign for EIP-3009, which the token lacks"
 	case r.Scheme == "upto" && namespace == "eip155" && r.extra.text("facilitatorAddress") == "":
 		return "extra.facilitatorAddress is missing, without which clients sign no maximum"
+	case r.Scheme == "batch-settlement" && namespace == "solana":
+		return r.channelFault()
 	}
 	return ""
 }
@@ -134,14 +137,68 @@ func isPositive(raw json.RawMessage) bool {
 	return kind(raw) == '0' && err == nil && n > 0
 }
 
-// Implausible returns why an amount is not believed to be a price, "" if it may be one: it is zero, or worth more than
-// MaxSaneUSD.
+// serverSigns reports whether the server signs the vouchers of a channel on Solana, instead of the client.
+func (r Requirement) serverSigns() bool { return object(r.extra()).text("voucherSigner") == "server" }
+
+// The time in seconds that a channel on Solana lets pass between the request of a forced close and the close.
+const minWithdrawDelay, maxWithdrawDelay = 900, 2_592_000
+
+// channelFault returns which member of extra the scheme batch-settlement needs on Solana and lacks, "" for none.
+func (r Requirement) channelFault() string {
+	extra := object(r.extra())
+	keys := []string{"feePayer", "receiverAuthorizer", "tokenProgram"}
+	switch signer, isText := stringValue(extra.get("voucherSigner")); {
+	case r.serverSigns():
+		keys = append(keys, "operator")
+	case !absent(extra.get("voucherSigner")) && (!isText || signer != "client"):
+		return mustBe("extra.voucherSigner", `"client" or "server"`, extra.get("voucherSigner"))
+	}
+	for _, key := range keys {
+		if CheckAddress(r.NetworkCAIP2, extra.text(key)) != nil {
+			return "extra." + key + " is missing or no address, without which no client can open the channel"
+		}
+	}
+	delay, err := strconv.Atoi(numberText(extra.get("withdrawDelay")))
+	if kind(extra.get("withdrawDelay")) != '0' || err != nil || delay < minWithdrawDelay || delay > maxWithdrawDelay {
+		return mustBe("extra.withdrawDelay", fmt.Sprintf("a number of seconds from %d to %d", minWithdrawDelay,
+			maxWithdrawDelay), extra.get("withdrawDelay"))
+	}
+	return ""
+}
+
+// Implausible returns why an amount is not believed to be a price, "" if it may be one: it is zero, or its value is
+// beyond MinSaneUSD and MaxSaneUSD.
 func (r Requirement) Implausible() string {
 	if strings.Trim(r.Amount, "0.") == "" {
 		return "the price is zero"
 	}
-	if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, MaxSaneUSD) {
-		return "the price is $" + price + ", more than $" + MaxSaneUSD
+	return r.scaleFault()
+}
+
+// scaleFault returns why an amount above zero is probably written for a token with other decimals, "" if its value may
+// be a price or is not known.
+func (r Requirement) scaleFault() string {
+	price, ok := r.PriceUSD()
+	switch {
+	case !ok || strings.Trim(price, "0.") == "":
+		return ""
+	case !lessOrEqual(price, MaxSaneUSD):
+		return "the price is $" + price + ", more than $" + MaxSaneUSD + r.meantPrice()
+	case !lessOrEqual(MinSaneUSD, price):
+		return "the price is $" + price + ", less than $" + MinSaneUSD + r.meantPrice()
+	}
+	return ""
+}
+
+// meantPrice returns in words what an amount would be worth with the decimals that sellers confuse with those of the
+// token, "" if that is no plausible price either. Most stablecoins have 6 decimals, and many other tokens 18.
+func (r Requirement) meantPrice() string {
+	a, _ := r.assetOf()
+	for _, decimals := range []int{6, 18} {
+		price := shiftPoint(r.Amount, decimals)
+		if decimals != a.Decimals && a.Issuer == "" && lessOrEqual(MinSaneUSD, price) && lessOrEqual(price, MaxSaneUSD) {
+			return fmt.Sprintf(": the token has %d decimals; with %d it would be $%s", a.Decimals, decimals, price)
+		}
 	}
 	return ""
 }

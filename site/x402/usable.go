@@ -19,9 +19,13 @@ func (r Requirement) Unusable() string {
 	case r.Network == "" && r.NetworkCAIP2 == "":
 		return "network is missing"
 	case r.NetworkCAIP2 == "":
-		return fmt.Sprintf("the network %q is not recognised", clip(r.Network, 80))
+		return networkFault(r.Network)
 	case r.Asset == "":
 		return "asset is missing"
+	case isTicker(r.NetworkCAIP2, r.Asset):
+		return fmt.Sprintf("the asset %q is a symbol and no address of %s", clip(r.Asset, 80), r.NetworkCAIP2)
+	case r.foreignFault() != "":
+		return r.foreignFault()
 	case r.Amount == "" && r.AmountRaw == "":
 		return "no price"
 	case r.Amount == "" && r.issuedCurrency():

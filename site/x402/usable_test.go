@@ -23,6 +23,8 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"a good row", m{}, ""},
 		{"an unknown network", m{"network": "eip155:123456789"}, ""},
+		{"a token of another network", m{"network": "eip155:137"}, `the asset "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" ` +
+			"is the USDC of Base, not a token of eip155:137"},
 		{"lower case", m{"payTo": "0x209693bc6afc0c5328ba36faf03c514ef312287c"}, ""},
 		{"another field", m{"payTo": nil, "payToAddress": "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}, ""},
 		{"no scheme", m{"scheme": nil}, "scheme is missing"},

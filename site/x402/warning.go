@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // Warning is a remark that counts in no check.
@@ -24,10 +27,16 @@ type WarningCode struct{ Code, Meaning string }
 const (
 	bazaarInvalid          = "bazaar_invalid"
 	checksumBad            = "checksum_bad"
+	discoveryUnreadV1      = "discovery_in_v1"
 	headFree               = "head_free"
+	headersLarge           = "header_large"
 	priceAboveOpenAPI      = "price_above_openapi"
+	priceScale             = "price_scale"
+	ResourceElsewhere      = "resource_elsewhere"
+	resourcePlain          = "resource_plain_http"
 	resourceURLMismatch    = "resource_url_mismatch"
 	schemaInvalid          = "schema_invalid"
+	svmChannelIncomplete   = "svm_channel_incomplete"
 	svmFeePayerMissing     = "svm_feepayer_missing"
 	testnetOnly            = "testnet_only"
 	timeoutOutOfRange      = "timeout_out_of_range"
@@ -38,10 +47,16 @@ const (
 var warningCodes = []WarningCode{
 	{bazaarInvalid, "The bazaar extension does not say how to call the resource."},
 	{checksumBad, "The checksum of an address does not match, which may be a typing error."},
+	{discoveryUnreadV1, "A version 1 row has the bazaar extension, where catalogues read outputSchema alone."},
 	{headFree, "HEAD requests are answered without payment."},
+	{headersLarge, "All response headers together have more than 16 KiB, which Node.js clients refuse by default."},
 	{priceAboveOpenAPI, "The price is higher than in the OpenAPI document."},
+	{priceScale, "The amount was probably written for a token with other decimals."},
+	{ResourceElsewhere, "The envelope names a resource on another registrable domain."},
+	{resourcePlain, "The envelope names the resource by http, while it was requested by https."},
 	{resourceURLMismatch, "The envelope names a different URL than the one requested."},
 	{schemaInvalid, "A strict client refuses the terms, which break a rule of the official schema."},
+	{svmChannelIncomplete, "A row of batch-settlement on Solana lacks a member of extra that its specification requires."},
 	{svmFeePayerMissing, "A Solana row lacks extra.feePayer, without which no client can build the payment."},
 	{testnetOnly, "Every row asks for payment on a test network."},
 	{timeoutOutOfRange, "maxTimeoutSeconds is below 5 seconds or above an hour."},
@@ -93,15 +108,25 @@ func endpointWarnings(e *exhibit) []Warning {
 		return out
 	}
 	if resource := e.Captured.Envelope.Resource.URL; resource != "" && !sameResource(resource, e.lastURL()) {
-		add(resourceURLMismatch, resource)
+		switch {
+		case otherDomain(resource, e.lastURL()):
+			add(ResourceElsewhere, resource)
+		case sameResource("https"+strings.TrimPrefix(resource, "http"), e.lastURL()):
+			add(resourcePlain, resource)
+		default:
+			add(resourceURLMismatch, resource)
+		}
 	}
 	for _, w := range schemaWarnings(e.Captured.Envelope) {
 		w.Endpoint = e.Endpoint
 		out = append(out, w)
 	}
 	for _, d := range e.Captured.Defects {
-		if d.Code == discoveryUnread || d.Code == routeTemplateBad {
+		switch d.Code {
+		case discoveryUnread, routeTemplateBad:
 			add(bazaarInvalid, d.Detail)
+		case headerLarge:
+			add(headersLarge, d.Detail)
 		}
 	}
 	return out
@@ -134,6 +159,25 @@ func sameResource(a, b string) bool {
 	return samePath && strings.EqualFold(x.Host, y.Host) && strings.EqualFold(x.Scheme, y.Scheme)
 }
 
+// otherDomain reports whether a URL has a host below another registrable domain than the host of a second URL.
+func otherDomain(resource, requested string) bool {
+	x, err1 := url.Parse(resource)
+	y, err2 := url.Parse(requested)
+	return err1 == nil && err2 == nil && x.Hostname() != "" && OnOtherDomain(x.Hostname(), y.Hostname())
+}
+
+// OnOtherDomain reports whether a host is below another registrable domain than a second host. A host without one, such
+// as localhost, is no other site.
+func OnOtherDomain(host, of string) bool {
+	host, of = strings.ToLower(host), strings.ToLower(of)
+	other, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil || host == of || net.ParseIP(host) != nil {
+		return false
+	}
+	own, err := publicsuffix.EffectiveTLDPlusOne(of)
+	return err != nil || own != other
+}
+
 // rowWarnings compares prices with the one in the OpenAPI document, if there is one.
 func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	var out []Warning
@@ -147,8 +191,17 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	if r.Scheme == "upto" && AddressNamespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
 		add(uptoFacilitatorMissing, "")
 	}
+	if fault := schemeExtra(r); fault != "" && r.Scheme == "batch-settlement" {
+		add(svmChannelIncomplete, fault)
+	}
 	if r.issuedCurrency() && r.issuer() == "" {
 		add(xrplIssuerMissing, "")
+	}
+	if meant := r.meantPrice(); meant != "" && r.scaleFault() != "" {
+		add(priceScale, r.scaleFault())
+	}
+	if r.version == 1 && !absent(r.members.child("extensions").get("bazaar")) && absent(r.members.get("outputSchema")) {
+		add(discoveryUnreadV1, "")
 	}
 	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" &&
 		extra.text("name") != gatewayName {

@@ -32,7 +32,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"sound", envelopeWith(2, rowWith(nil)), nil, ""},
 		{"another query", query, nil, ""},
-		{"resource under http", elsewhere, nil, "resource_url_mismatch"},
+		{"resource under http", elsewhere, nil, "resource_plain_http"},
 		{"tool", tool, of("quote"), ""},
 		{"another tool", tool, of("news"), "resource_url_mismatch"},
 		{"tool of no server", tool, nil, "resource_url_mismatch"},

@@ -31,13 +31,18 @@ type Offer struct {
 	caveats              map[string]int // rows by the reason why they are not counted
 }
 
-// Add adds an active endpoint with the prices that it asks now. It fills in the endpoint's pricing.
-func (o *Offer) Add(e *site.Endpoint, prices []checks.Price) {
+// Add adds an active endpoint with the prices that it asks now. It fills in the endpoint's pricing. accounts says, by
+// the position of a price among the terms, what account it needs.
+func (o *Offer) Add(e *site.Endpoint, prices []checks.Price, accounts map[int]x402.Condition) {
 	o.Endpoints++
 	e.Pricing = make([]site.PricingEntry, 0, len(prices))
 	for i := range prices {
 		r := Requirement(&prices[i])
-		o.add(e, newEntry(r), r.Variable())
+		entry := newEntry(r)
+		if account, ok := accounts[prices[i].Position]; ok {
+			entry.PayableBy.Conditions = append(entry.PayableBy.Conditions, site.BuyerNeed(account))
+		}
+		o.add(e, entry, r.Variable())
 	}
 }
 

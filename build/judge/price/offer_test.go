@@ -38,7 +38,7 @@ func TestWhichPricesCount(t *testing.T) {
 	} {
 		var o Offer
 		var e site.Endpoint
-		o.Add(&e, []checks.Price{test.price})
+		o.Add(&e, []checks.Price{test.price}, nil)
 		p := e.Pricing[0]
 		text := func(s *string) string {
 			if s == nil {
@@ -64,7 +64,7 @@ func TestCaveat(t *testing.T) {
 	t.Parallel()
 	var o Offer
 	o.Add(&site.Endpoint{}, []checks.Price{newPrice("10000", alice, now, nil), newPrice("0", alice, now, nil),
-		newPrice("10000000000", alice, now, nil)})
+		newPrice("10000000000", alice, now, nil)}, nil)
 	want := new("2 of 3 prices not counted in dollars: more than $1000 a call; the amount is 0")
 	if diff := cmp.Diff(want, o.caveat()); diff != "" {
 		t.Errorf("caveat (-want +got):\n%s", diff)

@@ -19,12 +19,13 @@ var (
 	unknownValue = new("no known value in dollars")
 	zeroAmount   = new("the amount is 0")
 	implausible  = new("more than $" + x402.MaxSaneUSD + " a call")
+	tooSmall     = new("less than $" + x402.MinSaneUSD + " a call")
 )
 
-// mostUSD is the highest price that is counted.
-var mostUSD = site.Decimal(x402.MaxSaneUSD)
+// leastUSD and mostUSD are the least and the highest price that is counted.
+var leastUSD, mostUSD = site.Decimal(x402.MinSaneUSD), site.Decimal(x402.MaxSaneUSD)
 
-// valueOf returns the value of a row. Only prices above zero and up to x402.MaxSaneUSD are counted, as the check
+// valueOf returns the value of a row. Only prices from x402.MinSaneUSD to x402.MaxSaneUSD are counted, as the check
 // price_sane demands of values. A number in place of text fails that check too, but its value is known and counts.
 func valueOf(r *x402.Requirement) value {
 	if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
@@ -54,6 +55,8 @@ func newValue(text *string, testnet bool) value {
 		v.caveat = zeroAmount
 	case usd.Compare(mostUSD) > 0:
 		v.caveat = implausible
+	case usd.Compare(leastUSD) < 0:
+		v.caveat = tooSmall
 	default:
 		v.counted = &usd
 	}

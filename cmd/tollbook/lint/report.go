@@ -5,6 +5,7 @@ package lint
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tollbook/build/judge"
@@ -38,9 +39,11 @@ type Report struct {
 	// protocols other than x402 over which the response makes offers, with the checks of each. If there are no terms of
 	// x402, the grade is the best of theirs.
 	Rails []site.Rail `json:"rails"`
-	Tools []Tool      `json:"tools"` // of an MCP server; none for any other URL
-	Calls []Call      `json:"calls"` // the requests that were sent, in order
-	Hints []site.Hint `json:"hints"`
+	// contradictions in what one request is to cost, and to whom
+	Conflicts []site.TermsConflict `json:"conflicts"`
+	Tools     []Tool               `json:"tools"` // of an MCP server; none for any other URL
+	Calls     []Call               `json:"calls"` // the requests that were sent, in order
+	Hints     []site.Hint          `json:"hints"`
 }
 
 // Call is one request of a lint.
@@ -123,7 +126,8 @@ func New(address string, r probe.Result, headFree bool) Report {
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
-		Calls: newCalls(r.Calls), Hints: []site.Hint{},
+		Conflicts: []site.TermsConflict{},
+		Calls:     newCalls(r.Calls), Hints: []site.Hint{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
@@ -158,12 +162,15 @@ func New(address string, r probe.Result, headFree bool) Report {
 		out.Asks = append(out.Asks, newOffer(o))
 		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
 	}
+	for _, c := range slices.Concat(rail.Conflicts(r.Captured, r.Offers), r.Conflicts) {
+		out.Conflicts = append(out.Conflicts, judge.PublishConflict(c))
+	}
 	verdicts := rail.AssessAll(offers)
 	out.Rails = judge.PublishOffers(verdicts)
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total, out.GradeReason = got.Grade, &got.Passed, got.Total, &got.GradeReason
 	out.Checks, out.Warnings = judge.ExplainChecks(got.Checks, r.Captured.Envelope != nil),
-		judge.ExplainWarnings(got.Warnings)
+		judge.ExplainWarnings(append(got.Warnings, rail.Warnings(offers)...))
 	if len(verdicts) > 0 && r.Captured.Envelope == nil {
 		best := rail.Best(verdicts)
 		out.Grade, out.GradeReason = best.Grade, &best.Reason
@@ -301,6 +308,12 @@ func (r Report) Text() string {
 			line("\nPrices")
 		}
 		line("  %s", a)
+	}
+	for i, c := range r.Conflicts {
+		if i == 0 {
+			line("\nDanger: a buyer may pay the wrong terms")
+		}
+		line("  %s", c.Text)
 	}
 	var withoutTerms []string // checks that fail only because the response has no payment terms
 	for i, c := range r.Failed() {

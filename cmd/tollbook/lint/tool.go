@@ -14,6 +14,7 @@ const MaxTools = 25
 type Tool struct {
 	Name        string  `json:"name"`
 	Paid        bool    `json:"paid"`        // the server's list names it as paid
+	PriceUSD    *string `json:"price_usd"`   // that the list states; null for none
 	Destructive bool    `json:"destructive"` // the server says that a call may destroy something
 	Report      *Report `json:"report"`      // null if the tool was not called
 }
@@ -23,6 +24,9 @@ type Tool struct {
 func (r *Report) AddTools(list []probe.ToolResult) {
 	for _, t := range list {
 		tool := Tool{Name: t.Tool.Name, Paid: t.Tool.Paid, Destructive: t.Tool.Destructive}
+		if t.Tool.PriceUSD != "" {
+			tool.PriceUSD = &t.Tool.PriceUSD
+		}
 		if t.Result != nil {
 			tool.Report = new(New(t.Result.FinalURL, *t.Result, false))
 		}

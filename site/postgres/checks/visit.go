@@ -47,6 +47,8 @@ type EndpointVisit struct {
 	HeadFree       *bool      // nil leaves the stored one
 	HeadURL        *string    // of the HEAD that decided HeadFree; nil leaves the stored one
 	HeadStatus     *int       // of its response
+	LookedAt       *time.Time // when it was compared what readers are asked for; nil if it was not
+	Readers        []Reader
 }
 
 // errNotNew says that some visit is older than a stored check of its service, is stored already, or lost its lease.
