@@ -20,6 +20,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
+	"tollbook/site/webbotauth"
 	"tollbook/site/x402"
 )
 
@@ -304,7 +305,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	r := a.result
 	e := checks.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
-		HeadFree: a.head.Free,
+		HeadFree: a.head.Free, Signed: webbotauth.IsSigned(r.Sent.Header),
 	}
 	if a.head.Free != nil {
 		e.HeadURL, e.HeadStatus = new(clean(r.FinalURL, 500)), &a.head.Status
@@ -325,7 +326,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	envelope := r.Captured.Envelope
 	if isConclusive(r.Verdict) && r.Status == http.StatusPaymentRequired {
 		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
-		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers)
+		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers) || isKindChanged(a)
 	}
 	switch {
 	case envelope == nil && r.Class != probe.ClassPaidOther:
@@ -342,10 +343,17 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	e.MimeType = ownText(envelope.Resource.MimeType, a.endpoint.MimeType)
 	fingerprint := envelope.Fingerprint()
 	e.Fingerprint = &fingerprint
-	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint {
-		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
+	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint || isKindChanged(a) {
+		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope, e.Signed)
 	}
 	return e
+}
+
+// isKindChanged reports whether a conclusive answer is to a signed request and the one before it was not, or the other
+// way round. A service may ask other terms of a crawler that it knows. So each kind of request has terms of its own, and
+// terms of one kind are not compared with those of the other.
+func isKindChanged(a answer) bool {
+	return a.endpoint.Verdict != nil && a.endpoint.Signed != webbotauth.IsSigned(a.result.Sent.Header)
 }
 
 // newOffers returns the offers that can be paid, as they are stored.
@@ -374,8 +382,8 @@ const (
 	maxExtras = 16_000
 )
 
-// newPrices returns the requirements of an envelope that can be paid, as rows.
-func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []checks.Price {
+// newPrices returns the requirements of an envelope that can be paid, as rows. signed says whether the request was.
+func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope, signed bool) []checks.Price {
 	var prices []checks.Price
 	extras := 0 // bytes
 	for i, r := range envelope.Accepts {
@@ -385,7 +393,7 @@ func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []c
 		p := checks.Price{
 			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100),
 			Network: clean(r.Network, 100), Asset: clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
-			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
+			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version, Signed: signed,
 		}
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2

@@ -71,6 +71,7 @@ type Endpoint struct {
 	HeadURL        *string        // of the HEAD that decided HeadFree
 	HeadStatus     *int           // of its response
 	Offers         []checks.Offer // over other protocols than x402, of the newest 402; nil if it never made any
+	Signed         bool           // whether the request of the latest conclusive response was signed
 }
 
 // IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can

@@ -47,6 +47,7 @@ type EndpointVisit struct {
 	HeadFree       *bool      // nil leaves the stored one
 	HeadURL        *string    // of the HEAD that decided HeadFree; nil leaves the stored one
 	HeadStatus     *int       // of its response
+	Signed         bool       // whether the request was signed
 }
 
 // errNotNew says that some visit is older than a stored check of its service, is stored already, or lost its lease.
