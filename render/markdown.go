@@ -77,6 +77,9 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
 		endpoint := markdownQuote(p.Method+" "+p.Path, display.MaxLine)
+		if p.AnsweredSigned {
+			endpoint += " (seen by a signed crawler)"
+		}
 		if len(p.Pricing) == 0 {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}

@@ -241,6 +241,9 @@ type Endpoint struct {
 	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
 	// Payment protocol of the first price, x402 before others; null without a price.
 	Protocol *string `json:"protocol" enum:"PriceProtocols"`
+	// Whether the newest conclusive answer, and so the terms, were given to a signed request (Web Bot Auth). A request
+	// without a signature, as clients send, may be answered with other terms, or not at all.
+	AnsweredSigned bool `json:"answered_signed"`
 }
 
 // X402Pricing returns the prices over x402, which come first. A price without a protocol is of an earlier version of

@@ -90,7 +90,7 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType,
 		IsActive:    true,
 		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
-		Networks: []string{},
+		Networks: []string{}, AnsweredSigned: e.Signed,
 	}
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 	Routes    []probe.Route // names that this process serves itself
 	UserAgent string
 	Signer    *webbotauth.Signer // signs each request; nil signs none
-	Timeout   time.Duration // of a request with its redirects, without waiting; 10 s when zero
+	Timeout   time.Duration      // of a request with its redirects, without waiting; 10 s when zero
 
 	// Enter waits until the host is free. The caller keeps the host until it calls leave. Nil means no waiting.
 	Enter func(ctx context.Context, host string) (leave func(), err error)
