@@ -92,7 +92,9 @@ func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.Servic
 			if way.Cost != "" {
 				amount += "; " + way.Cost
 			}
-			if entry.PriceCaveat != nil {
+			if entry.RecipientReason != nil {
+				amount += ", cannot be paid: " + site.ReceptionText(*entry.RecipientReason)
+			} else if entry.PriceCaveat != nil {
 				amount += ", not counted: " + *entry.PriceCaveat
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,

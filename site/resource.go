@@ -285,11 +285,16 @@ type PricingEntry struct {
 	Protocol string `json:"protocol" enum:"PriceProtocols"` // x402, mpp, l402 or crawler-price
 	// Whether it is a test network, whose tokens have no value.
 	Testnet bool `json:"testnet"`
-	// Why the price is not counted in dollars: a test network, no known value, an amount of 0, or too high; null if it
-	// is counted.
+	// Why the price is not counted in dollars: a test network, no known value, an amount of 0, too high, or a recipient
+	// that cannot receive it; null if it is counted.
 	PriceCaveat *string `json:"price_caveat"`
 	// What calls cost; null unless the price is a maximum.
 	Settled *SettledPrice `json:"settled"`
+	// Whether the recipient can receive the asset, as nodes of the network answered in the last three days; null where
+	// nobody asked, or nodes disagree. If false, each payment fails.
+	RecipientCanReceive *bool `json:"recipient_can_receive"`
+	// Why the recipient cannot receive the asset; null unless that is so.
+	RecipientReason *string `json:"recipient_reason" enum:"ReceptionReasons"`
 }
 
 // SettledPrice says what calls cost whose price is a maximum, by the settlements to its recipient. A null is unknown,

@@ -31,6 +31,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 	}
 	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
+	o.prices.Receptions = f.Receptions
 	expected := majorityRecipients(f, now)
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]

@@ -89,7 +89,7 @@ caip2 = "eip155:8453"
 rpc = ["`+nodes.URL+`/v2/s3cret"]
 `)
 	well := map[string]string{"configuration": "ok", "contact": "ok", "database": "ok", "disk": "ok", "snapshot": "ok",
-		"bucket":    "ok", "crawler key": "none",
+		"bucket": "ok", "crawler key": "none",
 		"published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
 		t.Helper()

@@ -51,6 +51,8 @@ type ServiceFacts struct {
 
 	Statements  []ledger.Statement // of recipients that the build has chosen
 	OwnerProved bool               // VerifiedAt is the time of an owner's proof
+
+	Receptions map[ledger.ReceptionKey]ledger.Reception // of all services
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
@@ -140,6 +142,13 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	}
 	if f.Tokens, err = r.ReadTokens(ctx); err != nil {
 		return nil, err
+	}
+	receptions, err := r.ReadReceptions(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Services {
+		f.Services[i].Receptions = receptions
 	}
 	if f.Polls, err = polls.Read(ctx, r.tx, now); err != nil {
 		return nil, err
