@@ -45,11 +45,8 @@ type Receivers struct {
 	o       Options
 }
 
-// Limits of a question to one node.
-const (
-	receiversLimit = time.Minute      // for all recipients of a batch
-	maxHeadAge     = 30 * time.Minute // of the newest block of a node that is believed
-)
+// maxHeadAge is the age of the newest block of a node that is believed.
+const maxHeadAge = 30 * time.Minute
 
 // ReceiverBatch is the number of recipients that Ask is best called with.
 const ReceiverBatch = 100
@@ -94,9 +91,10 @@ func (r *Receivers) Ask(ctx context.Context, list []Recipient) ([]Reception, err
 	return merged, nil
 }
 
-// askNode asks one node. A node that is far behind knows nothing of accounts that were opened since.
+// askNode asks one node, for at most twice the time of a request: a node that refuses, or that asks to wait, is not
+// waited for. A node that is far behind knows nothing of accounts that were opened since.
 func (r *Receivers) askNode(ctx context.Context, c *Client, list []Recipient) ([]Reception, error) {
-	ctx, cancel := context.WithTimeout(ctx, receiversLimit)
+	ctx, cancel := context.WithTimeout(ctx, 2*r.o.Timeout)
 	defer cancel()
 	h, err := r.head(ctx, c)
 	if err != nil {
