@@ -29,6 +29,7 @@ var Enums = map[string][]string{
 	"PriceModels":       {"flat", "tiered", "per-token", "free", "unknown"},
 	"PriceProtocols":    priceProtocols,
 	"RailGrades":        Grades[:len(Grades)-1],
+	"ReceptionReasons":  ReceptionReasons,
 	"RailProtocols":     priceProtocols[1:],
 	"Readings":          Readings,
 	"RiskLevels":        {RiskClean, RiskWarning, RiskDanger},
