@@ -39,6 +39,8 @@ require (
 )
 
 require (
+	filippo.io/edwards25519 v1.2.0
+	github.com/dunglas/httpsfv v1.1.2
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/sashabaranov/go-openai v1.43.0

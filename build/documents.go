@@ -10,6 +10,7 @@ import (
 	"tollbook/render/openapi"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
+	"tollbook/site/webbotauth"
 )
 
 // exampleRecorder is a tree that copies the files that become examples in the documents.
@@ -84,6 +85,9 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 		{Key: render.RobotsFile, Bytes: renderer.Robots()}, apiMarkdown}
 	if text := renderer.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
+	}
+	if directory := renderer.KeyDirectory(); directory != nil {
+		files = append(files, render.Asset{Key: webbotauth.DirectoryFile, Bytes: directory})
 	}
 	sitemaps, err := renderer.Sitemap()
 	if err != nil {

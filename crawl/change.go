@@ -22,10 +22,15 @@ const changeGap = time.Hour
 
 // addChanges adds change records to v for the visit's new sets of prices and for changes held back before. The first
 // set of prices of a service is no change. Nor is the first set of an endpoint that was listed together with the
-// service: previous visits merely did not reach it.
+// service: previous visits merely did not reach it. Nor is what an endpoint asks of signed requests a change of what it
+// asked of others, and the other way round.
 func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *checks.Visit, answers []answer) error {
 	replaced, offered := map[uuid.UUID][]checks.Price{}, map[uuid.UUID][]checks.Offer{}
+	signed := map[uuid.UUID]bool{} // of the endpoints that answered conclusively
 	for _, e := range v.Endpoints {
+		if e.Verdict != nil {
+			signed[e.ID] = e.Signed
+		}
 		if e.PricesChanged {
 			replaced[e.ID] = e.Prices
 		}
@@ -53,10 +58,13 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *chec
 			first.Prices = append(first.Prices, replaced[e.ID]...)
 			first.Others = append(first.Others, checks.OfferSet{EndpointID: e.ID, Offers: offered[e.ID]})
 		}
-		set := checks.OfferSet{EndpointID: e.ID, Offers: e.Offers}
+		set := checks.OfferSet{EndpointID: e.ID, Offers: e.Offers, Signed: e.Signed}
 		sets = append(sets, set)
 		if now, ok := offered[e.ID]; ok {
 			set.Offers = now
+		}
+		if now, ok := signed[e.ID]; ok {
+			set.Signed = now
 		}
 		after.Others = append(after.Others, set)
 	}
@@ -85,7 +93,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *chec
 		}
 		before.Prices = slices.Concat(before.Prices, first.Prices)
 		before.Others = slices.Concat(before.Others, first.Others)
-		compare, err := before.Compare(kind, after)
+		compare, err := before.WithoutOtherKind(after).Compare(kind, after)
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger, NoContact: o.NoContact}, p,
 		c.hosts)
 	c.fetcher = facts.New(facts.Options{
-		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter,
+		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Signer: p.Signer, Enter: c.hosts.enter,
 		EnterSource: c.hosts.enterSource, Robots: robotsStore{db}, Now: o.Now, LookupTXT: lookupPublic(o.LookupTXT),
 	})
 	return c

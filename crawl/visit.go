@@ -20,6 +20,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/rail"
+	"tollbook/site/webbotauth"
 	"tollbook/site/x402"
 )
 
@@ -309,6 +310,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	e := checks.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
 		HeadFree: a.head.Free, LookedAt: a.lookedAt, Readers: a.readers,
+		Signed: webbotauth.IsSigned(r.Sent.Header),
 	}
 	if a.head.Free != nil {
 		e.HeadURL, e.HeadStatus = new(clean(r.FinalURL, 500)), &a.head.Status
@@ -330,7 +332,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	isTool := x402.ToolOf(r.FinalURL) != ""
 	if isConclusive(r.Verdict) && (r.Status == http.StatusPaymentRequired || isTool && asksPayment(r)) {
 		e.AsksPayment, e.Offers = true, newOffers(r.Offers)
-		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers)
+		e.OffersChanged = !offer.IsSame(e.Offers, a.endpoint.Offers) || isKindChanged(a)
 	}
 	switch {
 	case envelope == nil && r.Class != probe.ClassPaidOther:
@@ -347,14 +349,21 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 	e.MimeType = ownText(envelope.Resource.MimeType, a.endpoint.MimeType)
 	fingerprint := envelope.Fingerprint()
 	e.Fingerprint = &fingerprint
-	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint {
-		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
+	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint || isKindChanged(a) {
+		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope, e.Signed)
 	}
 	return e
 }
 
 // asksPayment reports whether an answer asks for payment, well or badly.
 func asksPayment(r probe.Result) bool { return r.Verdict == probe.Paid || r.Verdict == probe.Broken }
+
+// isKindChanged reports whether a conclusive answer is to a signed request and the one before it was not, or the other
+// way round. A service may ask other terms of a crawler that it knows. So each kind of request has terms of its own, and
+// terms of one kind are not compared with those of the other.
+func isKindChanged(a answer) bool {
+	return a.endpoint.Verdict != nil && a.endpoint.Signed != webbotauth.IsSigned(a.result.Sent.Header)
+}
 
 // newOffers returns the offers that can be paid, as they are stored.
 func newOffers(offers []rail.Offer) (list []checks.Offer) {
@@ -382,8 +391,8 @@ const (
 	maxExtras = 16_000
 )
 
-// newPrices returns the requirements of an envelope that can be paid, as rows.
-func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []checks.Price {
+// newPrices returns the requirements of an envelope that can be paid, as rows. signed says whether the request was.
+func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope, signed bool) []checks.Price {
 	var prices []checks.Price
 	extras := 0 // bytes
 	for i, r := range envelope.Accepts {
@@ -393,7 +402,7 @@ func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []c
 		p := checks.Price{
 			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100),
 			Network: clean(r.Network, 100), Asset: clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
-			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
+			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version, Signed: signed,
 		}
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2

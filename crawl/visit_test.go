@@ -284,7 +284,7 @@ func TestNewPrices(t *testing.T) {
 	a := x402.Capture(x402.Answer{Status: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
 	var got []string
-	for _, p := range newPrices(uuid.Nil, noon, a.Envelope) {
+	for _, p := range newPrices(uuid.Nil, noon, a.Envelope, false) {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Position, p.Network, p.Amount))
 	}
 	if diff := cmp.Diff([]string{"2 xrpl:0 1000000", "6 eip155:8453 10000", "7 xrpl:0 10.5"}, got); diff != "" {

@@ -108,6 +108,9 @@ func (e *Renderer) aboutFacilitators() []entity {
 // SecurityFile says how to report a vulnerability (RFC 9116).
 const SecurityFile = ".well-known/security.txt"
 
+// KeyDirectory returns the directory of the key that signs the crawler's requests, nil if they are not signed.
+func (e *Renderer) KeyDirectory() []byte { return e.pages.site.KeyDirectory }
+
 // Security returns security.txt, nil if the operator gives no contact. It expires six months after the first of the
 // current month, so that all builds of a month write the same.
 func (e *Renderer) Security() []byte {

@@ -110,6 +110,7 @@ func (p *Pages) markdownFuncs() template.FuncMap {
 		"link":      display.Link,
 		"outcome":   display.PullOutcome,
 		"status":    display.Status,
+		"reception": site.ReceptionText,
 		"supported": display.Supported,
 
 		"address":     func(key string) string { return p.address(strings.TrimPrefix(key, "/")) },
@@ -168,6 +169,7 @@ type serviceMarkdown struct {
 // markdownPrice is a way to pay an endpoint, or none.
 type markdownPrice struct {
 	Endpoint string
+	Signed   bool // the answer was to a signed request
 	Entry    *site.PricingEntry
 	Way      chart.Payment
 }
@@ -183,10 +185,10 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) (Asset, error) {
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
 		if len(p.Pricing) == 0 {
-			body.Prices = append(body.Prices, markdownPrice{Endpoint: p.Method + " " + p.Path})
+			body.Prices = append(body.Prices, markdownPrice{Endpoint: p.Method + " " + p.Path, Signed: p.AnsweredSigned})
 		}
 		for k := range p.Pricing {
-			body.Prices = append(body.Prices, markdownPrice{p.Method + " " + p.Path, &p.Pricing[k],
+			body.Prices = append(body.Prices, markdownPrice{p.Method + " " + p.Path, p.AnsweredSigned, &p.Pricing[k],
 				e.payment(p.Pricing[k], p.VariableAmount)})
 		}
 	}

@@ -26,6 +26,7 @@ type Site struct {
 	Footer        string            // Markdown
 	OperatorPages []OperatorPage    // pages that the operator wrote
 	Templates     map[string][]byte // files that replace embedded ones, by TemplateNames
+	KeyDirectory  []byte            // of the key that signs the crawler's requests; nil for none
 }
 
 // ContentSecurityPolicy allows what pages need and nothing else. Each page contains it, because some hosts send no such

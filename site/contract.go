@@ -30,6 +30,7 @@ var Enums = map[string][]string{
 	"ConflictKinds":     {"recipient", "amount", "asset", "network"},
 	"PriceProtocols":    priceProtocols,
 	"RailGrades":        Grades[:len(Grades)-1],
+	"ReceptionReasons":  ReceptionReasons,
 	"RailProtocols":     priceProtocols[1:],
 	"Readings":          Readings,
 	"RiskLevels":        {RiskClean, RiskWarning, RiskDanger},

@@ -247,6 +247,9 @@ type Endpoint struct {
 	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
 	// Payment protocol of the first price, x402 before others; null without a price.
 	Protocol *string `json:"protocol" enum:"PriceProtocols"`
+	// Whether the newest conclusive answer, and so the terms, were given to a signed request (Web Bot Auth). A request
+	// without a signature, as clients send, may be answered with other terms, or not at all.
+	AnsweredSigned bool `json:"answered_signed"`
 }
 
 // X402Pricing returns the prices over x402, which come first. A price without a protocol is of an earlier version of
@@ -288,13 +291,18 @@ type PricingEntry struct {
 	Protocol string `json:"protocol" enum:"PriceProtocols"` // x402, mpp, l402 or crawler-price
 	// Whether it is a test network, whose tokens have no value.
 	Testnet bool `json:"testnet"`
-	// Why the price is not counted in dollars: a test network, no known value, an amount of 0, or too high; null if it
-	// is counted.
+	// Why the price is not counted in dollars: a test network, no known value, an amount of 0, too high, or a recipient
+	// that cannot receive it; null if it is counted.
 	PriceCaveat *string `json:"price_caveat"`
 	// What calls cost; null unless the price is a maximum.
 	Settled *SettledPrice `json:"settled"`
 	// Who can pay by this option, and what a buyer needs first.
 	PayableBy PayableBy `json:"payable_by"`
+	// Whether the recipient can receive the asset, as nodes of the network answered in the last three days; null where
+	// nobody asked, or nodes disagree. If false, each payment fails.
+	RecipientCanReceive *bool `json:"recipient_can_receive"`
+	// Why the recipient cannot receive the asset; null unless that is so.
+	RecipientReason *string `json:"recipient_reason" enum:"ReceptionReasons"`
 }
 
 // Clients are the packages of the clients whose payments are known from running them, in the order in which they are

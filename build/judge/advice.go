@@ -21,6 +21,9 @@ const minChecks = 24
 // grade (x402.Caps), whatever its grade.
 var poorGrades = []string{"D", "F", "unknown"}
 
+// cannotReceive is the code of a payment that would fail because of its recipient.
+const cannotReceive = "recipient_cannot_receive"
+
 // outdatedAfter is the age of the last usable terms from which a payment is advised against.
 const outdatedAfter = 7 * 24 * time.Hour
 
@@ -34,7 +37,7 @@ type Payment struct {
 // adviceOf returns the advice on a service at a time. Its status, prices, uptime and assessment must be complete.
 // payments are those of its active endpoints whose newest answers ask for payment.
 func adviceOf(d *site.ServiceDetail, payments []Payment, now time.Time) site.Advice {
-	if reasons := against(d, now); len(reasons) > 0 {
+	if reasons := against(d, payments, now); len(reasons) > 0 {
 		return newAdvice(site.AdviceDoNotPay, reasons)
 	}
 	if reason := missing(d, payments); reason != nil {
@@ -57,8 +60,11 @@ func reason(code, text string, args ...any) site.AdviceReason {
 }
 
 // against returns why a payment would be lost or answered with nothing.
-func against(d *site.ServiceDetail, now time.Time) (reasons []site.AdviceReason) {
+func against(d *site.ServiceDetail, payments []Payment, now time.Time) (reasons []site.AdviceReason) {
 	reasons = flagged(d, site.RiskDanger)
+	if len(payments) > 0 && !slices.ContainsFunc(payments, func(p Payment) bool { return p.Code != cannotReceive }) {
+		reasons = append(reasons, site.AdviceReason{Code: cannotReceive, Text: payments[0].Text})
+	}
 	isUnpayable := slices.ContainsFunc(reasons, func(r site.AdviceReason) bool {
 		return r.Code == "unpayable_recipient"
 	})

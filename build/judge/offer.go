@@ -31,6 +31,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 	}
 	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
+	o.prices.Receptions = f.Receptions
 	expected := majorityRecipients(f, now)
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
@@ -100,7 +101,7 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType,
 		IsActive:    true,
 		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
-		Networks: []string{},
+		Networks: []string{}, AnsweredSigned: e.Signed,
 	}
 }
 

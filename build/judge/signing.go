@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"tollbook/site/display"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -37,7 +37,7 @@ func judgePayments(f *postgres.ServiceFacts, captures []x402.Evidence, now time.
 	list := make([]payment, 0, len(captures))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; e.IsActive(now) {
-			list = append(list, judgePayment(e, &captures[len(list)]))
+			list = append(list, judgePayment(e, &captures[len(list)], f.Receptions))
 		}
 	}
 	return list
@@ -45,7 +45,8 @@ func judgePayments(f *postgres.ServiceFacts, captures []x402.Evidence, now time.
 
 // judgePayment judges one endpoint by its rows that clients sign. One such row against which nothing is known is
 // enough, because clients choose among rows.
-func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
+func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence,
+	receptions map[ledger.ReceptionKey]ledger.Reception) payment {
 	switch {
 	case e.Verdict == nil:
 		return payment{unsignable: capture.Endpoint + ": not asked yet"}
@@ -71,11 +72,13 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 			return unpriced
 		}
 		isSigned = true
-		found := faultOfRow(e, capture, i)
+		found := faultOfRow(e, capture, i, receptions)
 		if found == nil {
 			return payment{}
 		}
-		fault = cmp.Or(fault, found)
+		if fault == nil || fault.Code == cannotReceive { // only if all rows are so does each payment fail
+			fault = found
+		}
 	}
 	if !isSigned {
 		return first
@@ -84,10 +87,14 @@ func judgePayment(e *postgres.EndpointFacts, capture *x402.Evidence) payment {
 }
 
 // faultOfRow returns why a row that clients sign is no payment to recommend, nil if nothing is known against it.
-func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int) *Payment {
+func faultOfRow(e *postgres.EndpointFacts, capture *x402.Evidence, i int,
+	receptions map[ledger.ReceptionKey]ledger.Reception) *Payment {
 	r := &capture.Captured.Envelope.Accepts[i]
 	at := fmt.Sprintf("%s, row %d: ", capture.Endpoint, i+1)
+	answer := price.Reception(r, receptions)
 	switch {
+	case answer.CanReceive != nil && !*answer.CanReceive:
+		return &Payment{Code: cannotReceive, Text: at + site.ReceptionText(answer.Reason)}
 	case !r.IsKnownToken():
 		return &Payment{Code: "token_unknown", IsUnknown: true, Text: at + fmt.Sprintf(
 			"nobody knows what token %s on %s is worth", display.Short(r.Asset), display.Line(r.NetworkCAIP2, display.MaxCode))}

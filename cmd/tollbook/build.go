@@ -21,6 +21,7 @@ type buildOptions struct {
 	dataOptions
 	siteOptions
 	keyOptions
+	crawlerKeyOptions
 	changeKeyOption
 	freeHostOptions
 	retentionOptions
@@ -36,6 +37,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.crawlerKeyOptions.AddFlags(f)
 	o.changeKeyOption.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.retentionOptions.AddFlags(f)
@@ -75,7 +77,7 @@ are all that contain removed services.
 Build refuses a database that is not the one of the current snapshot or of the data folder, and a snapshot in which
 more than 5 services, or 5 %, or all are missing that nobody removed. --force builds it all the same; the data folder
 then belongs to that database. If the current snapshot is signed, the same key must sign the next one, unless
---change-key says otherwise.
+--change-key says otherwise. With --crawl-key the snapshot contains the key directory of the crawler.
 
 The settings of the section [site] give the directory its name, colours, words and pages of its own. A file in
 --site-templates replaces Tollbook's template of the same name. An error in a page or a template fails the build,
@@ -129,8 +131,12 @@ func (o *buildOptions) newBuilder(logger *slog.Logger) (*run.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	signer, err := o.signer(o.BaseURL, key)
+	if err != nil {
+		return nil, err
+	}
 	return run.NewBuilder(run.BuildOptions{
-		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, FreeHosts: free, Expand: output.Expand(o.Expand),
+		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, Signer: signer, FreeHosts: free, Expand: output.Expand(o.Expand),
 		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey, Logger: logger,
 	})
 }

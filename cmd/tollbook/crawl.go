@@ -25,9 +25,11 @@ import (
 type crawlOptions struct {
 	dataOptions
 	visitOptions
+	crawlerKeyOptions
 	paceOptions
 	freeHostOptions
 	synthesisOptions
+	BaseURL          string
 	FacilitatorEvery time.Duration
 	Once             bool
 	JSON             bool
@@ -37,6 +39,8 @@ type crawlOptions struct {
 func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
+	o.crawlerKeyOptions.AddFlags(f)
+	settings.AddFlag(f, "site.base_url", &o.BaseURL)
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	o.synthesisOptions.AddFlags(f)
@@ -72,7 +76,9 @@ overrides nothing that was measured, and is published as machine-written. An ans
 and the report counts it by reason.
 
 Each request names --crawl-contact, so that the owner of a service can ask who visits. Without it, crawl visits only
-hosts of --crawl-allow-private, and refuses to start if a service of others is listed.
+hosts of --crawl-allow-private, and refuses to start if a service of others is listed. With --crawl-key each request
+is signed (Web Bot Auth), and --site-base-url is where services find the key. A service may show signed requests
+other terms; they are marked, and not compared with those of requests without a signature.
 
 A terminal shows a progress bar; elsewhere each check is a log line.
 
@@ -98,6 +104,10 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	signer, err := o.signer(o.BaseURL, nil)
+	if err != nil {
+		return err
+	}
 	logger := newLogger(ctx, slog.LevelInfo)
 	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
@@ -119,7 +129,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.Set
 	}
-	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent()})
+	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent(), Signer: signer})
 	defer c.Close()
 	if !o.Once {
 		return c.Run(ctx)

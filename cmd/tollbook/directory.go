@@ -25,6 +25,7 @@ type directoryOptions struct {
 	dataOptions
 	siteOptions
 	keyOptions
+	crawlerKeyOptions
 	visitOptions
 	paceOptions
 	freeHostOptions
@@ -41,6 +42,7 @@ func (o *directoryOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.crawlerKeyOptions.AddFlags(f)
 	o.visitOptions.AddFlags(f)
 	o.paceOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
@@ -119,13 +121,21 @@ func (o *directoryOptions) newWorker(
 	if err != nil {
 		return nil, err
 	}
+	signing, err := o.signingKey()
+	if err != nil {
+		return nil, err
+	}
+	signer, err := o.signer(o.BaseURL, signing)
+	if err != nil {
+		return nil, err
+	}
 	options := run.WorkerOptions{
 		Crawl: crawl.Options{
 			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
 			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,
 			LookupTXT: net.DefaultResolver.LookupTXT,
 		},
-		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent()},
+		Probe:    probe.Options{Guard: guard, UserAgent: o.userAgent(), Signer: signer},
 		Networks: list, Sources: wo.sources, Schedule: o.Schedule, Drain: wo.drain, Logger: wo.logger,
 	}
 	if wo.builds {
@@ -143,7 +153,7 @@ func (o *directoryOptions) addBuilder(to *run.WorkerOptions) (err error) {
 	to.Folder.SetRetention(o.retention())
 	b := buildOptions{
 		dataOptions: o.dataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
-		freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
+		crawlerKeyOptions: o.crawlerKeyOptions, freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
 	}
 	if to.Builder, err = b.newBuilder(slog.New(schedule.Logs(to.Logger.Handler()))); err != nil {
 		return err

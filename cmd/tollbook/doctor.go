@@ -23,6 +23,7 @@ import (
 type doctorOptions struct {
 	dataOptions
 	keyOptions
+	crawlerKeyOptions
 	contactOptions
 	networkOptions
 	retentionOptions
@@ -36,6 +37,7 @@ type doctorOptions struct {
 func (o *doctorOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.keyOptions.AddFlags(f)
+	o.crawlerKeyOptions.AddFlags(f)
 	o.contactOptions.AddFlags(f)
 	o.retentionOptions.AddFlags(f)
 	settings.AddFlag(f, "publish.to", &o.To)
@@ -59,6 +61,7 @@ about it:
 
     configuration  which file is read; like every command, doctor refuses an unknown key or TOLLBOOK_ variable
     contact        the owners of services can ask who visits; without one, hosts of others are not visited
+    crawler key    it is another one than that of snapshots, and site.base_url publishes it
     database       it answers, has the schema of this program, can be written, and is the one of the data folder and of
                    its snapshot
     disk           the data folder has free space, and for how many days at the present rate
@@ -120,6 +123,7 @@ func (o *doctorOptions) components(ctx context.Context, c *settings.Configuratio
 	if err != nil {
 		return doctor.Options{}, terminal.UsageError{Err: err}
 	}
+	signer, signerErr := o.signer(o.BaseURL, key)
 	rpc := map[string][]string{}
 	if !o.Networks.IsEmpty(c.Networks) {
 		list, err := o.Networks.Read(c.Networks)
@@ -140,7 +144,7 @@ func (o *doctorOptions) components(ctx context.Context, c *settings.Configuratio
 	}
 	return doctor.Options{
 		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
-		BaseURL: baseURL, Key: key,
+		BaseURL: baseURL, Key: key, Signer: signer, SignerErr: signerErr,
 		Retention: o.retention(), RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
 		Logger: newLogger(ctx, slog.LevelInfo),
 	}, nil

@@ -89,7 +89,7 @@ caip2 = "eip155:8453"
 rpc = ["`+nodes.URL+`/v2/s3cret"]
 `)
 	well := map[string]string{"configuration": "ok", "contact": "ok", "database": "ok", "disk": "ok", "snapshot": "ok",
-		"bucket":    "ok",
+		"bucket": "ok", "crawler key": "none",
 		"published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
 		t.Helper()
@@ -264,6 +264,67 @@ func TestDoctorOfCertificates(t *testing.T) {
 			states, said, _ := examined(t, dir, env, "--site-base-url", server.URL)
 			if states["readers"] != tt.state || !strings.Contains(said, tt.said) {
 				t.Errorf("%v, want %s:\n%s", states, tt.said, said)
+			}
+		})
+	}
+}
+
+// TestDoctorOfTheCrawlerKey checks what doctor says of the key that signs requests, and of the site that publishes it.
+func TestDoctorOfTheCrawlerKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, other := filepath.Join(dir, "crawler.pem"), filepath.Join(dir, "other.pem")
+	ran(t, nil, "key", "new", own)
+	ran(t, nil, "key", "new", other)
+	directoryOf := func(key string) string {
+		return ran(t, nil, "key", "directory", "--crawl-key", key, "--site-base-url", "https://tollbook.example")
+	}
+	const right = "application/http-message-signatures-directory+json"
+	for _, tt := range []struct {
+		name, state, said string
+		body, mediaType   string // of the key directory; "" for a 404
+		args              []string
+	}{
+		{"no key", "none", "crawl.key is not set", "", "", nil},
+		{"published", "ok", "without a signature of its own", directoryOf(own), right, []string{"--crawl-key", own}},
+		{"another key is published", "wrong", "lacks the key", directoryOf(other), right, []string{"--crawl-key", own}},
+		{"not published", "wrong", "answers 404", "", "", []string{"--crawl-key", own}},
+		{"a page", "wrong", "is no JSON Web Key Set", "<html>", "text/html", []string{"--crawl-key", own}},
+		{"the type of a page", "warning", "has the media type", directoryOf(own), "text/html",
+			[]string{"--crawl-key", own}},
+		{"the key of snapshots", "wrong", "it is the key that signs checkpoints", directoryOf(own), right,
+			[]string{"--crawl-key", own, "--publish-key", own}},
+		{"no file", "wrong", "no such file", "", "", []string{"--crawl-key", filepath.Join(dir, "missing.pem")}},
+		{"not at the root", "wrong", "only at the root of a host", "", "",
+			[]string{"--crawl-key", own, "--site-base-url", "https://tollbook.example/directory"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			certificate, text := certify(t, 90*24*time.Hour)
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if tt.body == "" || r.URL.Path != "/.well-known/http-message-signatures-directory" {
+					http.NotFound(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", tt.mediaType)
+				_, _ = w.Write([]byte(tt.body))
+			}))
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+			server.StartTLS()
+			defer server.Close()
+			here := t.TempDir()
+			write(t, filepath.Join(here, "roots.pem"), text)
+			states, said, _ := examined(t, here, []string{"SSL_CERT_FILE=" + filepath.Join(here, "roots.pem")},
+				append([]string{"--site-base-url", server.URL}, tt.args...)...)
+			if states["crawler key"] != tt.state || !strings.Contains(said, tt.said) {
+				t.Errorf("%v, want %s: %s\n%s", states, tt.state, tt.said, said)
+			}
+			key, err := os.ReadFile(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line := strings.Split(string(key), "\n")[1]; strings.Contains(said, line) {
+				t.Error("doctor prints the private key")
 			}
 		})
 	}

@@ -81,6 +81,9 @@ Each range of blocks is stored in one transaction with the progress, so index ma
 fails, limits requests or contradicts itself, index asks it again, then the next node. If none is left, that network
 waits and the others continue. After a reorganisation it rolls back to the last common block.
 
+On Solana, Stellar and the XRP Ledger index also asks, once a day for each recipient of a current price, whether it can
+receive: a payment fails without a token account or a trust line. With several nodes, two must agree.
+
 A terminal shows how many blocks each network is behind; elsewhere there are log lines.
 
 EXIT STATUS
@@ -124,6 +127,10 @@ func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdo
 	if err != nil {
 		return err
 	}
+	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Logger: logger, Metrics: metrics})
+	if err != nil {
+		return err
+	}
 	partsCtx, stop := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() {
@@ -136,6 +143,7 @@ func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdo
 	}()
 	port.Announce(stdout)
 	if !o.Once {
+		parts.Go(func() { recipients.Run(partsCtx) })
 		err := indexer.Run(ctx)
 		bar.Finish()
 		if errors.Is(err, context.Canceled) {
@@ -145,5 +153,11 @@ func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdo
 	}
 	reports, err := indexer.Once(ctx)
 	bar.Finish()
-	return errors.Join(report.Networks(stdout, reports, o.JSON), err)
+	if ctx.Err() != nil {
+		return errors.Join(report.Networks(stdout, reports, nil, o.JSON), err)
+	}
+	counter := terminal.NewCounter("recipients asked about")
+	answers, roundErr := recipients.Round(ctx, counter.Set)
+	counter.Finish()
+	return errors.Join(report.Networks(stdout, reports, answers, o.JSON), err, roundErr)
 }

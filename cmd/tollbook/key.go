@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output/archive"
+	"tollbook/site/webbotauth"
 )
 
 // keyOptions say which key signs checkpoints.
@@ -52,13 +54,79 @@ func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 	return archive.ParseKey(text)
 }
 
+// crawlerKeyOptions say which key signs requests to services.
+type crawlerKeyOptions struct {
+	CrawlKey string
+}
+
+// AddFlags adds --crawl-key.
+func (o *crawlerKeyOptions) AddFlags(f *pflag.FlagSet) { settings.AddFlag(f, "crawl.key", &o.CrawlKey) }
+
+// signer returns what signs requests, nil without a key. The site at baseURL publishes the key, which must not be the
+// one that signs checkpoints.
+func (o *crawlerKeyOptions) signer(baseURL string, signing ed25519.PrivateKey) (*webbotauth.Signer, error) {
+	if o.CrawlKey == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(o.CrawlKey)
+	if err != nil {
+		return nil, fmt.Errorf("read the crawler's key: %w", err)
+	}
+	key, err := archive.ParseKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the crawler's key %s: %w", o.CrawlKey, err)
+	}
+	if key.Equal(signing) {
+		return nil, terminal.UsageErrorf("--crawl-key %s: it is the key that signs checkpoints; create another one "+
+			"with tollbook key new, so that one can be replaced without the other", o.CrawlKey)
+	}
+	s, err := webbotauth.NewSigner(key, baseURL)
+	if err != nil {
+		return nil, terminal.UsageErrorf("--crawl-key %s: %w", o.CrawlKey, err)
+	}
+	return s, nil
+}
+
 func newKeyCommand() *cobra.Command {
 	return newGroup(&cobra.Command{
 		Use:   "key",
-		Short: "Create and show the key that signs snapshots",
-		Long: `Key creates and shows the Ed25519 key with which build and publish sign checkpoint.json. With its public
-half anybody can check that a copy of a snapshot is complete and comes from you.` + groupStatus,
-	}, newKeyNewCommand(), newKeyPublicCommand())
+		Short: "Create and show the keys that sign snapshots and requests",
+		Long: `Key creates and shows Ed25519 keys. With one, --publish-key, build and publish sign checkpoint.json: its
+public half lets anybody check that a copy of a snapshot is complete and comes from you. With another one,
+--crawl-key, the crawler signs its requests (Web Bot Auth): services can recognise it, and let it in.` + groupStatus,
+	}, newKeyNewCommand(), newKeyPublicCommand(), newKeyDirectoryCommand())
+}
+
+func newKeyDirectoryCommand() *cobra.Command {
+	var o crawlerKeyOptions
+	var baseURL string
+	cmd := &cobra.Command{
+		Use:   "directory",
+		Short: "Print the key directory of the crawler",
+		Long: `Directory prints the public half of the key in --crawl-key as the site publishes it at
+/.well-known/http-message-signatures-directory: a JSON Web Key Set whose kid is the keyid of each signature.
+Programmes for verified bots ask for this URL, or for the key.
+
+EXIT STATUS
+
+0 if it is printed, 1 if there is no key.`,
+		Example: "  tollbook key directory --crawl-key crawler.pem --site-base-url https://tollbook.example",
+		Args:    arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := o.signer(baseURL, nil)
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				return errors.New("no key: set --crawl-key; tollbook key new creates one")
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.Directory())
+			return err
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	settings.AddFlag(cmd.Flags(), "site.base_url", &baseURL)
+	return cmd
 }
 
 func newKeyNewCommand() *cobra.Command {
@@ -66,7 +134,8 @@ func newKeyNewCommand() *cobra.Command {
 		Use:   "new FILE",
 		Short: "Create a key in a new file",
 		Long: `New writes a new private key, in the PEM format that openssl reads, to a file that only its owner may
-read, and prints the public key. It never overwrites a file.
+read, and prints the public key. It never overwrites a file. Use different keys for snapshots (--publish-key) and for
+the crawler (--crawl-key).
 
 EXIT STATUS
 

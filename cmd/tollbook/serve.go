@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/run"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/serve"
@@ -28,6 +29,8 @@ type serveOptions struct {
 	downloadLimit
 	submissionOptions
 	contactOptions
+	crawlerKeyOptions
+	BaseURL string
 }
 
 // AddFlags adds the flags of serve.
@@ -40,6 +43,8 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.downloadLimit.AddFlags(f)
 	o.submissionOptions.AddFlags(f)
 	o.contactOptions.AddFlags(f)
+	o.crawlerKeyOptions.AddFlags(f)
+	settings.AddFlag(f, "site.base_url", &o.BaseURL)
 }
 
 func (o *serveOptions) validate() error {
@@ -83,6 +88,8 @@ when submissions or suggestions arrive, at most once a minute. Without --crawl-c
 hosts of others are not probed. If the database stops, submitters get a 503 until it runs again, and readers notice
 nothing.
 
+With --crawl-key it signs the key directory of the crawler, and its probes of submissions.
+
 /healthz answers while the process runs, /readyz while a snapshot is open; /metrics only on --serve-metrics.
 
 EXIT STATUS
@@ -118,9 +125,13 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer source.Close()
+	signer, err := o.signer(o.BaseURL, nil)
+	if err != nil {
+		return err
+	}
 	options := serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
-		Connections: run.NewConnections(o.limits(trusted), logger),
+		Connections: run.NewConnections(o.limits(trusted), logger), Signer: signer,
 	}
 	var metrics []prometheus.Collector
 	if o.Submissions {
@@ -153,7 +164,7 @@ func (o *serveOptions) receiveSubmissions(
 	logger = db.LogOutages(ctx, logger)
 	to.Logger = logger
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, NoContact: !o.hasContact()},
-		probe.Options{UserAgent: o.userAgent()})
+		probe.Options{UserAgent: o.userAgent(), Signer: to.Signer})
 	to.Submit = run.SubmitOptions(db.DB, submissions, free)
 	to.Submit.MaxPending = o.MaxPending
 	notifier, metrics := o.notifier(db.DB, logger)

@@ -172,9 +172,13 @@ func (o *upOptions) handlerOptions(db *run.Database, logger *slog.Logger) (so se
 	if err != nil {
 		return so, nil, err
 	}
+	signer, err := o.signer(o.BaseURL, nil)
+	if err != nil {
+		return so, nil, err
+	}
 	so = serve.Options{
 		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
-		Connections: run.NewConnections(o.limits(trusted), logger),
+		Connections: run.NewConnections(o.limits(trusted), logger), Signer: signer,
 	}
 	if !o.Submissions {
 		return so, func() {}, nil
@@ -185,7 +189,7 @@ func (o *upOptions) handlerOptions(db *run.Database, logger *slog.Logger) (so se
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger,
 		NoContact: !o.hasContact()},
-		probe.Options{UserAgent: o.userAgent()})
+		probe.Options{UserAgent: o.userAgent(), Signer: signer})
 	so.Submit = run.SubmitOptions(db.DB, submissions, free)
 	so.Submit.MaxPending = o.MaxPending
 	return so, submissions.Close, nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/crawl/probe"
+	"tollbook/site/webbotauth"
 )
 
 // Limits of a fetch.
@@ -38,7 +39,8 @@ type Options struct {
 	Guard     *probe.Guard  // the strictest when nil
 	Routes    []probe.Route // names that this process serves itself
 	UserAgent string
-	Timeout   time.Duration // of a request with its redirects, without waiting; 10 s when zero
+	Signer    *webbotauth.Signer // signs each request; nil signs none
+	Timeout   time.Duration      // of a request with its redirects, without waiting; 10 s when zero
 
 	// Enter waits until the host is free. The caller keeps the host until it calls leave. Nil means no waiting.
 	Enter func(ctx context.Context, host string) (leave func(), err error)
@@ -230,6 +232,11 @@ func (f *Fetcher) send(
 		Header: http.Header{"Accept": {r.accept}, "User-Agent": {f.o.UserAgent}},
 	}).WithContext(ctx)
 	r.validators.set(req.Header)
+	if f.o.Signer != nil {
+		if err := f.o.Signer.SignRequest(req, f.o.Now()); err != nil {
+			return document{}, "", err
+		}
+	}
 	resp, err := f.transport(u.Hostname()).RoundTrip(req)
 	if err != nil {
 		return document{}, "", fmt.Errorf("get %s: %w", u, err)

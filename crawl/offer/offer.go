@@ -23,6 +23,51 @@ type Set struct {
 	Labels map[uuid.UUID]Label // of the endpoints
 }
 
+// WithoutOtherKind returns the set with the terms of after for each endpoint whose terms in one set were shown to signed
+// requests and in the other one to requests without a signature: such terms are not compared.
+func (a Set) WithoutOtherKind(after Set) Set {
+	before, now := a.signed(), after.signed()
+	isOther := func(id uuid.UUID) bool {
+		was, ok := before[id]
+		is, known := now[id]
+		return ok && known && was != is
+	}
+	merged := Set{Labels: a.Labels}
+	for _, p := range a.Prices {
+		if !isOther(p.EndpointID) {
+			merged.Prices = append(merged.Prices, p)
+		}
+	}
+	for _, s := range a.Others {
+		if !isOther(s.EndpointID) {
+			merged.Others = append(merged.Others, s)
+		}
+	}
+	for _, p := range after.Prices {
+		if isOther(p.EndpointID) {
+			merged.Prices = append(merged.Prices, p)
+		}
+	}
+	for _, s := range after.Others {
+		if isOther(s.EndpointID) {
+			merged.Others = append(merged.Others, s)
+		}
+	}
+	return merged
+}
+
+// signed returns, for each endpoint with terms, whether they were shown to signed requests.
+func (a Set) signed() map[uuid.UUID]bool {
+	signed := map[uuid.UUID]bool{}
+	for _, s := range a.Others {
+		signed[s.EndpointID] = s.Signed
+	}
+	for _, p := range a.Prices {
+		signed[p.EndpointID] = p.Signed
+	}
+	return signed
+}
+
 // Compare returns a record of the differences of one type between a and after, nil if there are none. The record has at
 // most change.MaxRecord bytes.
 func (a Set) Compare(kind string, after Set) (*checks.Change, error) {

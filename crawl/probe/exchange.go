@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/site/webbotauth"
 	"tollbook/site/x402"
 )
 
@@ -94,8 +95,15 @@ func (p *Prober) send(ctx context.Context, c call, left time.Duration, r *reply)
 	defer cancel()
 	var t tracer
 	req := p.newRequest(httptrace.WithClientTrace(limited, t.trace()), c)
+	if p.signer != nil {
+		if err := p.signer.SignRequest(req, p.now()); err != nil {
+			r.err = &fault{ClassInterrupted, "the request could not be signed", err}
+			return ""
+		}
+	}
 	r.sent = Request{Method: c.method, URL: c.url.String(), Header: req.Header.Clone(), Body: c.body}
 	delete(r.sent.Header, idempotencyKey)
+	webbotauth.StripSignature(r.sent.Header)
 	r.requests++
 	r.answer, r.tlsVerified = x402.Answer{}, false
 

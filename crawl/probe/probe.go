@@ -1,7 +1,7 @@
 // Package probe asks one URL what it costs: it sends an unpaid request and returns one result. It contains the guard
 // against hostile addresses, the choice of method and sample, the limits on what is read, and the table of verdicts.
 //
-// It stores nothing. It never pays, never signs and sends no cookies. It must never know what a service, a schedule or
+// It stores nothing. It never pays, never signs a payment and sends no cookies. It must never know what a service, a schedule or
 // a database is: its callers decide what is probed, when, and what follows from the verdict.
 package probe
 
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/site/rail"
+	"tollbook/site/webbotauth"
 	"tollbook/site/x402"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 
 	ConnectTimeout time.Duration // for DNS and TCP together, and again for TLS; 5 s when zero
 	RequestTimeout time.Duration // for one attempt with redirects and body, without waiting; 15 s when zero
+
+	Signer *webbotauth.Signer // signs each request; nil signs none
 
 	// Pace, when not nil, is called before every request of a probe but the first, so that the caller can keep a gap
 	// between requests to a host. An error interrupts the probe.
@@ -108,7 +111,7 @@ type Call struct {
 	Class       string
 }
 
-// Request is one request as it was sent.
+// Request is one request as it was sent, without its signature.
 type Request struct {
 	Method, URL string
 	Header      http.Header
@@ -127,6 +130,7 @@ type Prober struct {
 	routes    []routed
 	public    *http.Transport // for all other names
 	userAgent string
+	signer    *webbotauth.Signer
 	connect   time.Duration
 	request   time.Duration
 	pace      func(context.Context, string) error
@@ -138,6 +142,7 @@ func New(o Options) *Prober {
 	p := &Prober{
 		guard:     o.Guard,
 		userAgent: o.UserAgent,
+		signer:    o.Signer,
 		connect:   o.ConnectTimeout,
 		request:   o.RequestTimeout,
 		pace:      o.Pace,

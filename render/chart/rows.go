@@ -70,7 +70,9 @@ func PaymentRows(payments []Payment) template.HTML {
 			m.raw(`<small>up to</small> `)
 		}
 		m.value(p.Amount)
-		if p.PriceCaveat != nil {
+		if p.RecipientReason != nil {
+			m.raw(` <small>cannot be paid: `).text(site.ReceptionText(*p.RecipientReason)).raw(`</small>`)
+		} else if p.PriceCaveat != nil {
 			m.raw(` <small>not counted: `).text(*p.PriceCaveat).raw(`</small>`)
 		}
 		if p.Cost != "" {

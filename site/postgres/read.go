@@ -51,6 +51,8 @@ type ServiceFacts struct {
 
 	Statements  []ledger.Statement // of recipients that the build has chosen
 	OwnerProved bool               // VerifiedAt is the time of an owner's proof
+
+	Receptions map[ledger.ReceptionKey]ledger.Reception // of all services
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
@@ -140,6 +142,13 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	}
 	if f.Tokens, err = r.ReadTokens(ctx); err != nil {
 		return nil, err
+	}
+	receptions, err := r.ReadReceptions(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Services {
+		f.Services[i].Receptions = receptions
 	}
 	if f.Polls, err = polls.Read(ctx, r.tx, now); err != nil {
 		return nil, err
@@ -281,7 +290,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin,
 			&e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
 			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree,
-			&e.DeclaredPrice, &e.HeadURL, &e.HeadStatus, &e.Offers, &e.LookedAt, &e.Readers},
+			&e.DeclaredPrice, &e.HeadURL, &e.HeadStatus, &e.Offers, &e.LookedAt, &e.Readers, &e.Signed},
 		func() {
 			if len(of) > 0 && of[0].ServiceID != e.ServiceID {
 				keep()

@@ -18,6 +18,7 @@ import (
 //   - the checks of days more than site.LogDays ago, with their sums by hour;
 //   - sums of settlements by hour that are older than ledger.HourRetention;
 //   - sums of amounts and senders by day that are more than 90 days old;
+//   - answers about recipients that no current price names;
 //   - claims of recipients that no price and no offer of 90 days names;
 //   - the oldest former terms of services that changed theirs more than checks.RetainTerms allows.
 //
@@ -33,6 +34,9 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	}
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return ledger.Retain(ctx, tx, now) })
+	}
+	if err == nil {
+		err = db.Transact(ctx, func(tx pgx.Tx) error { return ledger.RetainReceptions(ctx, tx) })
 	}
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return checks.RetainTerms(ctx, tx) })

@@ -73,6 +73,7 @@ type Endpoint struct {
 	Offers         []checks.Offer // over other protocols than x402, of the newest 402; nil if it never made any
 	LookedAt       *time.Time     // when a visit last compared what it asks different readers for
 	Readers        []checks.Reader
+	Signed         bool // whether the request of the latest conclusive response was signed
 }
 
 // IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tollbook/site/webbotauth"
 )
 
 // Content types.
@@ -37,8 +39,11 @@ var contentTypes = map[string]string{
 
 // ContentType returns the content type of the file with this key.
 func ContentType(key string) string {
-	if key == SumsFile {
+	switch key {
+	case SumsFile:
 		return contentTypes[".txt"]
+	case webbotauth.DirectoryFile:
+		return webbotauth.DirectoryType
 	}
 	if t := contentTypes[path.Ext(key)]; t != "" {
 		return t

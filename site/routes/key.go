@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/webbotauth"
 )
 
 // Names of files that belong to no route.
@@ -156,10 +157,11 @@ func hasKey(path, rawQuery, key string) bool {
 	return err == nil && q.Route != nil && q.Key() == key
 }
 
-// parseFile returns the file that a path names: it has an extension and plain segments, or is SumsFile.
+// parseFile returns the file that a path names: it has an extension and plain segments, or is one of the two files
+// without an extension.
 func parseFile(path string) (string, bool) {
 	name, rooted := strings.CutPrefix(path, "/")
-	if rooted && name == SumsFile {
+	if rooted && (name == SumsFile || name == webbotauth.DirectoryFile) {
 		return name, true
 	}
 	last := name[strings.LastIndexByte(name, '/')+1:]

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/webbotauth"
 )
 
 const (
@@ -40,7 +41,8 @@ var (
 // headerTypes contains the content types of all files as header values.
 var headerTypes = func() map[string][]string {
 	types := map[string][]string{}
-	for _, t := range append(slices.Collect(maps.Values(routes.ContentTypes())), routes.ContentType("")) {
+	for _, t := range append(slices.Collect(maps.Values(routes.ContentTypes())), routes.ContentType(""),
+		webbotauth.DirectoryType) {
 		types[t] = []string{t}
 	}
 	return types

@@ -32,6 +32,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/routes"
 	"tollbook/site/serve/inbox"
+	"tollbook/site/webbotauth"
 )
 
 // Source provides the snapshots that responses are read from. output.Source implements it.
@@ -64,6 +65,8 @@ type Options struct {
 	Connections *ConnectionLimiter // of the connections that Serve accepts for this handler; the metrics count them
 
 	Notice func() string // returns what the operator should know, for /readyz, "" for nothing; may be nil
+
+	Signer *webbotauth.Signer // serves the directory of the crawler's key, with proof; nil sends that of the snapshot
 }
 
 // handler serves GET, HEAD and OPTIONS, and POST if submissions are accepted.
@@ -78,7 +81,8 @@ type handler struct {
 	making  *semaphore.Weighted // slots of requests that make their response
 	trusted []netip.Prefix
 	metrics *Metrics
-	notice  func() string // nil for none
+	notice  func() string      // nil for none
+	signer  *webbotauth.Signer // nil for none
 
 	connections *ConnectionLimiter
 	inbox       *inbox.Handler // nil if submissions are not accepted
@@ -101,7 +105,7 @@ func NewHandler(o Options) http.Handler {
 		limiter: newRateLimiter(o.RateLimit, o.Now()), gate: newDownloadGate(), pace: newDownloadPace(o.DownloadRate),
 		making:  semaphore.NewWeighted(maxMaking),
 		trusted: o.Trusted, metrics: o.Metrics,
-		notice: o.Notice, connections: o.Connections, fillSearch: o.FillSearch,
+		notice: o.Notice, signer: o.Signer, connections: o.Connections, fillSearch: o.FillSearch,
 	}
 	h.inbox = h.newInbox(o.Submit)
 	if o.Metrics != nil {
@@ -181,6 +185,8 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		w.route = routeHealth
 		h.sendHealth(w, r)
+	case h.signer != nil && r.URL.EscapedPath() == "/"+webbotauth.DirectoryFile:
+		h.sendKeyDirectory(w, r)
 	case r.URL.EscapedPath() == checkpointPath:
 		h.download(w, r, h.sendCheckpoint)
 	case archive.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):

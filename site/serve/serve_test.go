@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,9 +23,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"tollbook/output"
+	"tollbook/site/webbotauth"
 )
 
 var (
@@ -135,6 +138,40 @@ func get(h http.Handler, target string, headers ...string) *httptest.ResponseRec
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
+}
+
+// TestKeyDirectory reads the key directory: that of a static snapshot, and the signed one of a server with the key.
+func TestKeyDirectory(t *testing.T) {
+	t.Parallel()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := webbotauth.NewSigner(key, "https://tollbook.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := siteFiles(t)
+	files[webbotauth.DirectoryFile] = signer.Directory()
+	d := publish(t, files)
+	for _, test := range []struct {
+		name   string
+		signer *webbotauth.Signer
+	}{{"of the snapshot", nil}, {"of the server", signer}} {
+		h := NewHandler(Options{Source: openSource(t, d.Root()), Now: func() time.Time { return now },
+			Signer: test.signer})
+		got := get(h, "/"+webbotauth.DirectoryFile)
+		want := map[string]any{"status": 200, "type": webbotauth.DirectoryType, "signed": test.signer != nil,
+			"body": string(signer.Directory())}
+		if diff := cmp.Diff(want, map[string]any{"status": got.Code, "type": got.Header().Get("Content-Type"),
+			"signed": got.Header().Get("Signature") != "", "body": got.Body.String()}); diff != "" {
+			t.Errorf("key directory %s (-want +got):\n%s", test.name, diff)
+		}
+	}
+	bare := handlerOf(t, publish(t, siteFiles(t)), io.Discard)
+	if got := get(bare, "/"+webbotauth.DirectoryFile); got.Code != http.StatusNotFound {
+		t.Errorf("without a key the directory answers %d, want 404", got.Code)
+	}
 }
 
 // TestScript runs testdata/api.txt over real connections, from a zip and from the same files in a folder.

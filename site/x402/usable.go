@@ -73,6 +73,23 @@ func orNetwork(id string) string {
 	return id
 }
 
+// TokenAddress returns the asset in normal form; of an issued currency of the XRP Ledger the code and the issuer with a
+// dot between, as Asset.Token has it, "" without an issuer.
+func (r Requirement) TokenAddress() string {
+	if !r.issuedCurrency() {
+		return r.AssetNorm
+	}
+	issuer := r.issuer()
+	if issuer == "" {
+		return ""
+	}
+	code := r.Asset
+	if before, ok := strings.CutSuffix(code, issuer); ok && before != "" {
+		code = before[:len(before)-1]
+	}
+	return code + "." + issuer
+}
+
 // issuer returns the account that issues an XRP Ledger currency: extra.issuer, or else what follows the code in the
 // asset. It returns "" without a valid account.
 func (r Requirement) issuer() string {

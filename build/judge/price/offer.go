@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
@@ -25,6 +26,8 @@ type Offer struct {
 	Asset           *string       // of Lowest, or else of the first row
 	Endpoints       int           // active ones
 	Condition       *string       // what Lowest needs first, nil for nothing; a price that needs nothing goes before
+
+	Receptions map[ledger.ReceptionKey]ledger.Reception // of all recipients, set before Add
 
 	distinct             map[site.Decimal]bool // counted prices
 	rows, variable, test int
@@ -42,7 +45,36 @@ func (o *Offer) Add(e *site.Endpoint, prices []checks.Price, accounts map[int]x4
 		if account, ok := accounts[prices[i].Position]; ok {
 			entry.PayableBy.Conditions = append(entry.PayableBy.Conditions, site.BuyerNeed(account))
 		}
+		addReception(&entry, &r, o.Receptions)
 		o.add(e, entry, r.Variable())
+	}
+}
+
+// Reception returns what nodes answered about the recipient of a row of the scheme exact. Payments of other schemes do not
+// go to the recipient at once.
+func Reception(r *x402.Requirement, receptions map[ledger.ReceptionKey]ledger.Reception) ledger.Reception {
+	if r.Scheme != "exact" || len(receptions) == 0 {
+		return ledger.Reception{}
+	}
+	return receptions[ledger.ReceptionKey{Network: r.NetworkCAIP2, Asset: r.TokenAddress(), PayTo: r.PayToNorm}]
+}
+
+// cannotReceive is the caveat of a price whose recipient cannot receive it.
+const cannotReceive = "its recipient cannot receive the asset"
+
+// addReception adds what is known of the recipient. A price that nobody can pay is not counted.
+func addReception(entry *site.PricingEntry, r *x402.Requirement,
+	receptions map[ledger.ReceptionKey]ledger.Reception) {
+	answer := Reception(r, receptions)
+	if answer.CanReceive == nil {
+		return
+	}
+	entry.RecipientCanReceive = new(*answer.CanReceive)
+	if !*answer.CanReceive {
+		entry.RecipientReason = new(answer.Reason)
+		if entry.PriceCaveat == nil {
+			entry.PriceCaveat = new(cannotReceive)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ func Checks(o Options) []Check {
 	list := []Check{
 		one("configuration", func(context.Context) Finding { return o.configuration() }),
 		one("contact", func(context.Context) Finding { return o.contact() }),
+		one("crawler key", func(ctx context.Context) Finding { return o.crawlerKey(ctx) }),
 		one("database", func(ctx context.Context) Finding { return o.database(ctx, clocks) }),
 		one("disk", func(context.Context) Finding { return o.disk() }),
 		one("snapshot", func(context.Context) Finding { return o.snapshot() }),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/site/webbotauth"
 )
 
 // Options are the components to check.
@@ -21,6 +22,8 @@ type Options struct {
 	Retention     output.Retention    // of Public
 	BaseURL       string              // URL for readers; "" for none
 	Key           ed25519.PrivateKey  // signs checkpoints; nil for none
+	Signer        *webbotauth.Signer  // of the crawler's requests; nil for none
+	SignerErr     error               // why requests can't be signed; nil if they can, or need not
 	RPC           map[string][]string // URLs of nodes by network
 	Contact       string              // whom the owners of services can ask about visits; "" for nobody
 	Configuration string              // name of the configuration file, or that there is none

@@ -22,9 +22,10 @@ func TestNetworks(t *testing.T) {
 	err := Networks(&b, []chain.Report{{
 		Network: "eip155:8453", Blocks: 7, Settlements: 6, RolledBack: 5, Calls: 4, Errors: 3,
 		Took: 2500 * time.Millisecond,
-	}}, true)
+	}}, []crawl.RecipientsReport{{Network: "solana:x", Can: 3, Cannot: 2, Unknown: 1}}, true)
 	want := `{"networks":[{"network":"eip155:8453","blocks":7,"settlements":6,"rolled_back":5,"calls":4,"errors":3,` +
-		`"seconds":2.5}]}` + "\n"
+		`"seconds":2.5}],"recipients":[{"network":"solana:x","can_receive":3,"cannot_receive":2,"unknown":1,"left":0}]}` +
+		"\n"
 	if err != nil || b.String() != want || !json.Valid([]byte(b.String())) {
 		t.Errorf("%v: %s, want %s", err, b.String(), want)
 	}

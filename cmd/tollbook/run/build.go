@@ -20,6 +20,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/listing"
+	"tollbook/site/webbotauth"
 )
 
 // LogDelay is the time from a check to its entry in the logs. It is longer than a visit takes to be stored.
@@ -30,6 +31,7 @@ type BuildOptions struct {
 	Appearance settings.Appearance
 	BaseURL    string             // where readers find the directory
 	Key        ed25519.PrivateKey // signs checkpoints; nil for none
+	Signer     *webbotauth.Signer // of the crawler, whose key directory is published; nil for none
 	ChangeKey  bool               // replace a checkpoint that is signed with another key
 	Logger     *slog.Logger       // logs each step; nil logs none
 	FreeHosts  listing.FreeHosts
@@ -50,6 +52,9 @@ func NewBuilder(o BuildOptions) (*Builder, error) {
 	s, err := o.Appearance.Read(o.BaseURL)
 	if err != nil {
 		return nil, err
+	}
+	if o.Signer != nil {
+		s.KeyDirectory = o.Signer.Directory()
 	}
 	return &Builder{o, s}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"tollbook/output/objects"
 	"tollbook/site/postgres"
 	"tollbook/site/routes"
+	"tollbook/site/webbotauth"
 )
 
 // Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
@@ -26,7 +27,9 @@ var Expansions = map[string]func(name string) bool{
 	"none":     nil,
 }
 
-func isContract(name string) bool { return routes.IsContract(name) || name == archive.KeyFile }
+func isContract(name string) bool {
+	return routes.IsContract(name) || name == archive.KeyFile || name == webbotauth.DirectoryFile
+}
 
 // MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
 // cost 2.00 dollars a day at most providers.

@@ -104,6 +104,7 @@ const (
 	optOutsEvery, optOutsLimit         = 15 * time.Minute, time.Hour // asks the hosts that are due, each once a day
 	pollsLimit                         = 30 * time.Minute
 	indexLimit                         = 15 * time.Minute
+	recipientsEvery, recipientsLimit   = time.Hour, 30 * time.Minute // asks about the recipients that are due, each once a day
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
 	pruneEvery, pruneLimit             = time.Hour, time.Hour
 	retentionLimit                     = time.Hour
@@ -164,7 +165,7 @@ func (w *Worker) directorySteps(db *Database, o WorkerOptions) []schedule.Step {
 	})
 }
 
-// indexSteps returns a step for each network.
+// indexSteps returns a step for each network, and one for the recipients on those that can be asked about them.
 func (w *Worker) indexSteps(ctx context.Context, db *Database, o WorkerOptions) ([]schedule.Step, error) {
 	if len(o.Networks) == 0 {
 		return nil, nil
@@ -179,7 +180,20 @@ func (w *Worker) indexSteps(ctx context.Context, db *Database, o WorkerOptions) 
 		return nil, err
 	}
 	w.Metrics = append(w.Metrics, metrics)
+	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Logger: o.Logger, Metrics: metrics})
+	if err != nil {
+		return nil, err
+	}
 	var steps []schedule.Step
+	if !recipients.IsEmpty() {
+		steps = append(steps, schedule.Step{
+			Name: "recipients", Every: recipientsEvery, Limit: recipientsLimit, Resumes: true,
+			Do: func(ctx context.Context) error {
+				_, err := recipients.Round(ctx, nil)
+				return err
+			},
+		})
+	}
 	for _, id := range indexer.Networks() {
 		steps = append(steps, schedule.Step{
 			Name: "index:" + id, Every: o.Schedule.Index, Limit: indexLimit, Resumes: true,

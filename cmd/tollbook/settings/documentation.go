@@ -12,7 +12,7 @@ var sectionIntros = []struct{ name, about string }{
 	{"", "These keys come before the first section of the file. Commands that find and check services use all, " +
 		"others not `directory`"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
-	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve"},
+	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve, doctor"},
 	{"services", "A file of services that is applied at each start: up"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"submissions", "The operator's command on new submissions and suggestions: serve, up"},

@@ -84,6 +84,9 @@ var Table = []Setting{
 	{Key: "crawl.contact", Default: "", OldFlag: "contact",
 		Meaning: "`URL` or e-mail address for questions, in the user agent of each request to a service; without one " +
 			"crawl, up and work refuse to visit hosts of others"},
+	{Key: "crawl.key", Default: "", IsPath: true,
+		Meaning: "`file` of the key that signs each request to a service (Web Bot Auth), so that services can recognise " +
+			"this crawler; tollbook key new makes one; without it requests are not signed"},
 	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
 	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,

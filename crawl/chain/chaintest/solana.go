@@ -27,7 +27,9 @@ var SolanaStart = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 type Solana struct {
 	Pruned int                 // number of oldest transactions that the node no longer has
 	Spoil  func(c *SolanaCall) // changes an answer before it is sent
-	Before http.HandlerFunc    // answers a whole request instead of the node, if it writes anything
+	// Accounts are the answers of getMultipleAccounts by address: an object as nodes write it.
+	Accounts map[string]any
+	Before   http.HandlerFunc // answers a whole request instead of the node, if it writes anything
 
 	mu     sync.Mutex // guards all fields
 	newest []SolanaTransaction
@@ -159,6 +161,14 @@ func (n *Solana) Answer(c *SolanaCall) {
 	switch c.Method {
 	case "getGenesisHash":
 		c.Result = SolanaGenesis
+	case "getMultipleAccounts":
+		var list []string
+		_ = json.Unmarshal(c.Params[0], &list)
+		values := make([]any, len(list))
+		for i, address := range list {
+			values[i] = n.Accounts[address]
+		}
+		c.Result = map[string]any{"context": map[string]any{"slot": n.head()}, "value": values}
 	case "getSlot":
 		c.Result = n.head()
 	case "getFirstAvailableBlock":

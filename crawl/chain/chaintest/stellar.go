@@ -37,6 +37,9 @@ type Stellar struct {
 	// Spoil changes an answer before it is sent; it returns the status.
 	Spoil func(path string, query url.Values, answer map[string]any) (status int)
 
+	// Accounts are the answers about accounts by address: an object as Horizon writes it.
+	Accounts map[string]map[string]any
+
 	mu    sync.Mutex // guards all fields
 	rows  []map[string]any
 	calls []string
@@ -132,6 +135,8 @@ func (n *Stellar) answer(path string, query url.Values) map[string]any {
 		return map[string]any{"sequence": number, "closed_at": closedAt(number)}
 	case len(parts) >= 3 && parts[len(parts)-1] == "transactions" && parts[len(parts)-3] == "accounts":
 		return n.transactions(parts[len(parts)-2], query)
+	case len(parts) >= 2 && parts[len(parts)-2] == "accounts":
+		return n.Accounts[parts[len(parts)-1]]
 	case strings.HasSuffix(path, "/"):
 		return map[string]any{"horizon_version": "27.0.0", "history_latest_ledger": n.latest(),
 			"history_latest_ledger_closed_at": closedAt(n.latest()), "history_elder_ledger": n.Elder,

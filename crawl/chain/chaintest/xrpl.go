@@ -34,6 +34,10 @@ type XRPL struct {
 	// Spoil changes a result before it is sent; it returns the status of HTTP, 0 for 200.
 	Spoil func(method string, params, result map[string]any) (status int)
 
+	// Flags and Lines are what account_info and account_lines answer about the accounts that exist.
+	Flags map[string]int64
+	Lines map[string][]any
+
 	mu    sync.Mutex // guards all fields
 	rows  []map[string]any
 	calls []string
@@ -83,7 +87,7 @@ func (n *XRPL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(fmt.Sprintf("want version 2 of the API: %v", params))
 	}
 	name := call.Method
-	if account, ok := params["account"]; ok {
+	if account, ok := params["account"]; ok && params["ledger_index_min"] != nil {
 		name += fmt.Sprintf(" %s %.0f %.0f", account, params["ledger_index_min"], params["ledger_index_max"])
 	}
 	n.calls = append(n.calls, name)
@@ -133,6 +137,17 @@ func (n *XRPL) answer(method string, params map[string]any) map[string]any {
 		}
 		closed := xrplTime(number).Unix() - time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 		return map[string]any{"ledger_index": number, "validated": true, "ledger": map[string]any{"close_time": closed}}
+	case "account_info", "account_lines":
+		account := params["account"].(string)
+		flags, ok := n.Flags[account]
+		if !ok {
+			return map[string]any{"error": "actNotFound"}
+		}
+		if method == "account_info" {
+			return map[string]any{"account_data": map[string]any{"Account": account, "Flags": flags},
+				"ledger_index": n.latest(), "validated": true}
+		}
+		return map[string]any{"account": account, "lines": append([]any{}, n.Lines[account]...), "validated": true}
 	case "account_tx":
 		return n.transactions(params)
 	}

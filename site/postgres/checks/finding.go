@@ -91,14 +91,14 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 	classes, reasons, times := make([]string, n), make([]string, n), make([]*int, n)
 	paid, headAt, headFree := make([]bool, n), make([]*time.Time, n), make([]*bool, n)
 	headURLs, headStatuses := make([]*string, n), make([]*int, n)
-	asks, offers := make([]bool, n), make([][]Offer, n)
+	asks, offers, signed := make([]bool, n), make([][]Offer, n), make([]bool, n)
 	lookedAt, readers := make([]*time.Time, n), make([][]Reader, n)
 	for i, e := range endpoints {
 		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict,
 			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
 		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
 			e.HeadAt, e.HeadFree
-		headURLs[i], headStatuses[i], asks[i] = e.HeadURL, e.HeadStatus, e.AsksPayment
+		headURLs[i], headStatuses[i], asks[i], signed[i] = e.HeadURL, e.HeadStatus, e.AsksPayment, e.Signed
 		offers[i] = append([]Offer{}, e.Offers...) // an empty list is no null
 		lookedAt[i], readers[i] = e.LookedAt, append([]Reader{}, e.Readers...)
 	}
@@ -113,15 +113,16 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 			head_status = coalesce(v.head_status, e.head_status),
 			offers = CASE WHEN v.asks AND (e.offers IS NOT NULL OR v.offers <> '[]') THEN v.offers ELSE e.offers END,
 			looked_at = coalesce(v.looked_at, e.looked_at),
-			readers = CASE WHEN v.looked_at IS NULL THEN e.readers ELSE v.readers END
+			readers = CASE WHEN v.looked_at IS NULL THEN e.readers ELSE v.readers END,
+			signed = CASE WHEN v.verdict IS NULL THEN e.signed ELSE v.signed END
 		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[],
 			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[],
-			$13::text[], $14::integer[], $15::boolean[], $16::jsonb[], $17::timestamptz[], $18::jsonb[])
+			$13::text[], $14::integer[], $15::boolean[], $16::jsonb[], $17::timestamptz[], $18::jsonb[], $19::boolean[])
 			AS v (id, at, verdict, class, reason, ms, paid, description, mime_type, fingerprint, head_at, head_free,
-				head_url, head_status, asks, offers, looked_at, readers)
+				head_url, head_status, asks, offers, looked_at, readers, signed)
 		WHERE e.id = v.id`,
 		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree,
-		headURLs, headStatuses, asks, offers, lookedAt, readers)
+		headURLs, headStatuses, asks, offers, lookedAt, readers, signed)
 }
 
 // queueMethod stores the method that responded, unless another endpoint of the path has it. Each endpoint needs its own

@@ -30,6 +30,7 @@ type OfferSet struct {
 	Since      time.Time
 	Until      *time.Time // nil for the current ones
 	Offers     []Offer
+	Signed     bool // whether the request that found them was signed
 }
 
 // queueOfferChanges ends the current sets of offers that visits found replaced, and begins the new ones.
@@ -40,7 +41,7 @@ func queueOfferChanges(b *pgx.Batch, endpoints []EndpointVisit) {
 	for _, e := range endpoints {
 		if e.OffersChanged {
 			ids, ended = append(ids, e.ID), append(ended, e.ProbedAt)
-			begun = append(begun, OfferSet{EndpointID: e.ID, Since: e.ProbedAt, Offers: e.Offers})
+			begun = append(begun, OfferSet{EndpointID: e.ID, Since: e.ProbedAt, Offers: e.Offers, Signed: e.Signed})
 		}
 	}
 	if len(ids) == 0 {
@@ -60,8 +61,9 @@ func queueOfferSets(b *pgx.Batch, sets []OfferSet) {
 			claims.add(s.EndpointID, o.NetworkCAIP2, o.PayTo, s.Since)
 		}
 		if len(s.Offers) > 0 {
-			b.Queue(`INSERT INTO offer_sets VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, s.EndpointID, s.Since,
-				s.Until, s.Offers)
+			b.Queue(`
+				INSERT INTO offer_sets (endpoint_id, since, until, offers, signed) VALUES ($1, $2, $3, $4, $5)
+				ON CONFLICT DO NOTHING`, s.EndpointID, s.Since, s.Until, s.Offers, s.Signed)
 		}
 	}
 	claims.queue(b)
@@ -71,7 +73,7 @@ func queueOfferSets(b *pgx.Batch, sets []OfferSet) {
 // with its service and had never asked for payment by then, it returns the first set, as PricesAt does.
 func (st *Store) OffersAt(ctx context.Context, serviceID int64, at time.Time) ([]OfferSet, error) {
 	rows, err := st.pool.Query(ctx, `
-		SELECT endpoint_id, since, until, o.offers FROM offer_sets o JOIN endpoints e ON e.id = endpoint_id
+		SELECT endpoint_id, since, until, o.offers, o.signed FROM offer_sets o JOIN endpoints e ON e.id = endpoint_id
 			JOIN services ON services.id = service_id
 		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
 			OR since > $2 AND first_seen_at <= services.created_at
@@ -119,13 +121,13 @@ func (r *LogReader) readPriceRows(ctx context.Context, endpoints [][16]byte) (ma
 	sets, texts := map[uuid.UUID][]priceRow{}, rows.Intern{}
 	var s OfferSet
 	err := r.each(ctx, `
-		SELECT endpoint_id, since, until, offers FROM offer_sets WHERE endpoint_id = ANY($1)
+		SELECT endpoint_id, since, until, offers, signed FROM offer_sets WHERE endpoint_id = ANY($1)
 		ORDER BY endpoint_id, since`,
-		[]any{(*[16]byte)(&s.EndpointID), &s.Since, &s.Until, &s.Offers}, func() {
+		[]any{(*[16]byte)(&s.EndpointID), &s.Since, &s.Until, &s.Offers, &s.Signed}, func() {
 			for _, o := range s.Offers {
 				row := priceRow{endpoint: s.EndpointID, since: s.Since, until: s.Until,
 					protocol: texts.String(o.Protocol), scheme: texts.String(o.Scheme), asset: texts.String(o.Asset),
-					amount: o.Amount}
+					amount: o.Amount, signed: s.Signed}
 				if o.NetworkCAIP2 != "" {
 					row.caip2 = new(texts.String(o.NetworkCAIP2))
 				}

@@ -27,6 +27,7 @@ type Price struct {
 	MaxTimeoutSeconds *int
 	Extra             *string // JSON text as received; nil when absent
 	X402Version       int
+	Signed            bool // whether the request that found it was signed
 }
 
 // queuePrices inserts the prices that are not stored yet, with the claims of their recipients.
@@ -40,6 +41,7 @@ func queuePrices(b *pgx.Batch, list []Price) {
 	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
 	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n),
 		make([]*string, n), make([]int, n)
+	signed := make([]bool, n)
 	var claims claimList
 	for i, p := range list {
 		if p.NetworkCAIP2 != nil {
@@ -47,26 +49,27 @@ func queuePrices(b *pgx.Batch, list []Price) {
 		}
 		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position,
 			p.Until, p.Scheme, p.Network, p.NetworkCAIP2
-		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount,
-			p.MaxTimeoutSeconds, p.Extra, p.X402Version
+		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i], signed[i] = p.Asset, p.PayTo, p.Amount,
+			p.MaxTimeoutSeconds, p.Extra, p.X402Version, p.Signed
 	}
 	b.Queue(`
 		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount,
-			max_timeout_seconds, extra, x402_version)
+			max_timeout_seconds, extra, x402_version, signed)
 		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra,
-			version
+			version, signed
 		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
 			$8::text[], $9::text[], $10::text[],
-			$11::integer[], $12::text[], $13::integer[]) AS v (id, since, position, until, scheme, network, caip2,
-			asset, payee, amount, timeout, extra, version)
+			$11::integer[], $12::text[], $13::integer[], $14::boolean[]) AS v (id, since, position, until, scheme,
+			network, caip2, asset, payee, amount, timeout, extra, version, signed)
 		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
-		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions)
+		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions,
+		signed)
 	claims.queue(b)
 }
 
 // priceColumns are the columns of prices in the order of Price's fields.
 const priceColumns = `endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount::text,
-	max_timeout_seconds, extra, x402_version`
+	max_timeout_seconds, extra, x402_version, prices.signed`
 
 func prices(ctx context.Context, q rows.Querier, sql string, args ...any) ([]Price, error) {
 	rows, err := q.Query(ctx, sql, args...)
@@ -119,7 +122,7 @@ func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][
 		ORDER BY endpoint_id, since, position`,
 		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2,
 			&p.Asset, &p.PayTo, &p.Amount,
-			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
+			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version, &p.Signed},
 		func() {
 			if len(of) > 0 && of[0].EndpointID != p.EndpointID {
 				keep()

@@ -29,7 +29,7 @@ type PriceSpan struct {
 }
 
 // PriceDay is a UTC day on which an endpoint changed the amounts of a scheme, network and asset. Its first prices and
-// new ways to pay are no change.
+// new ways to pay are no change, nor is what it asks of signed requests after what it asked of others.
 type PriceDay struct {
 	EndpointID uuid.UUID
 	Day        time.Time
@@ -44,6 +44,7 @@ type priceRow struct {
 	scheme, asset, amount string
 	protocol              string  // "" for x402
 	caip2, extra          *string // extra as in PriceSpan
+	signed                bool
 }
 
 // readSeries computes the series of prices of all time. Prices of the last 90 days are in the index; it reads the older
@@ -59,10 +60,11 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	texts, old := rows.Intern{}, map[uuid.UUID][]priceRow{}
 	err := r.each(ctx, `
 		SELECT endpoint_id, since, until, scheme, asset, amount::text, network_caip2,
-			CASE WHEN network_caip2 LIKE 'xrpl:%' THEN extra END
+			CASE WHEN network_caip2 LIKE 'xrpl:%' THEN extra END, signed
 		FROM prices
 		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
-		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.asset, &p.amount, &p.caip2, &p.extra},
+		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.asset, &p.amount, &p.caip2, &p.extra,
+			&p.signed},
 		func() {
 			p.scheme, p.asset = texts.String(p.scheme), texts.String(p.asset)
 			old[p.endpoint] = append(old[p.endpoint], p)
@@ -101,7 +103,7 @@ func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
 		row := priceRow{endpoint: p.EndpointID, since: p.Since, until: p.Until, scheme: p.Scheme, asset: p.Asset,
-			amount: p.Amount, caip2: p.NetworkCAIP2}
+			amount: p.Amount, caip2: p.NetworkCAIP2, signed: p.Signed}
 		if p.NetworkCAIP2 != nil && strings.HasPrefix(*p.NetworkCAIP2, "xrpl:") {
 			row.extra = p.Extra
 		}
@@ -195,7 +197,8 @@ func priceDays(rows []priceRow) []PriceDay {
 		set = slices.CompactFunc(set, func(a, b priceRow) bool {
 			return compareWays(a, b) == 0 && a.amount == b.amount
 		})
-		if len(before) > 0 && before[0].endpoint == set[0].endpoint && amountsMoved(before, set) {
+		if len(before) > 0 && before[0].endpoint == set[0].endpoint && before[0].signed == set[0].signed &&
+			amountsMoved(before, set) {
 			day := PriceDay{EndpointID: set[0].endpoint, Day: dayOf(set[0].since), Moved: 1}
 			if last := len(days) - 1; last >= 0 && days[last].EndpointID == day.EndpointID &&
 				days[last].Day.Equal(day.Day) {

@@ -49,6 +49,7 @@ type EndpointVisit struct {
 	HeadStatus     *int       // of its response
 	LookedAt       *time.Time // when it was compared what readers are asked for; nil if it was not
 	Readers        []Reader
+	Signed         bool // whether the request was signed
 }
 
 // errNotNew says that some visit is older than a stored check of its service, is stored already, or lost its lease.

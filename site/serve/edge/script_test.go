@@ -378,6 +378,7 @@ func (w *world) odd() (list []call) {
 		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html",
 		"/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
 		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json",
+		"/.well-known/http-message-signatures-directory",
 		"/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json",
 		"/.well-known/x", "/..json", "/v1/...",
 		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json",

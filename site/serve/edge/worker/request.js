@@ -94,7 +94,7 @@ function validSegment(route, s) {
 
 function fileOf(path) {
   const name = path.slice(1);
-  if (path === "/SHA256SUMS") return name;
+  if (path === "/SHA256SUMS" || path === "/.well-known/http-message-signatures-directory") return name;
   if (!path.startsWith("/") || !name.slice(name.lastIndexOf("/") + 1).includes(".") || encode(name).length > 1000)
     return "";
   return name.split("/").some((part) => /^\.*$/.test(part)) ? "" : name;

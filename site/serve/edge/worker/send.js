@@ -4,6 +4,8 @@ const TABLE_JSON = TYPES[".json"];
 
 function contentType(key) {
   if (key === "SHA256SUMS") return TYPES[".txt"];
+  if (key === ".well-known/http-message-signatures-directory")
+    return "application/http-message-signatures-directory+json";
   const name = key.slice(key.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");
   return (dot >= 0 && TYPES[name.slice(dot)]) || "application/octet-stream";
