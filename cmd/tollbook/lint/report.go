@@ -10,6 +10,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/hint"
 	"tollbook/site/invisible"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
@@ -40,7 +41,10 @@ type Report struct {
 	Rails []site.Rail `json:"rails"`
 	Tools []Tool      `json:"tools"` // of an MCP server; none for any other URL
 	Calls []Call      `json:"calls"` // the requests that were sent, in order
-	Hints []site.Hint `json:"hints"`
+	Hints []site.Hint `json:"hints"` // what some buyers stumble over; they never affect a grade
+	// whether a page of any site can pay in a browser; null if unknown
+	Browser       *bool   `json:"browser"`
+	BrowserReason *string `json:"browser_reason"` // why it cannot, or why that is unknown
 }
 
 // Call is one request of a lint.
@@ -149,7 +153,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	var offers []rail.Listed
 	for _, o := range r.Offers {
 		out.Asks = append(out.Asks, newOffer(o))
-		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
+		offers = append(offers, rail.Listed{Endpoint: endpointName(r, address), Offer: o})
 	}
 	verdicts := rail.AssessAll(offers)
 	out.Rails = judge.PublishOffers(verdicts)
@@ -163,6 +167,23 @@ func New(address string, r probe.Result, headFree bool) Report {
 	}
 	return out
 }
+
+// AddHints adds the hints about the URL. b is what it answered to a browser, nil if it was not asked.
+func (r *Report) AddHints(result probe.Result, b *hint.Browser) {
+	f := result.Facts(endpointName(result, r.URL), r.URL)
+	if f.Browser = b; b != nil && b.Bare != nil {
+		f.Bare = &hint.Try{Text: b.BareText, Status: b.Bare.Status}
+	}
+	r.Hints = hint.Judge([]hint.Facts{f})
+	can, why := hint.CanBrowserPay(&f)
+	r.Browser = can
+	if why != "" {
+		r.BrowserReason = &why
+	}
+}
+
+// endpointName returns the name of a URL as an endpoint.
+func endpointName(r probe.Result, address string) string { return r.Method + " " + pathOf(address) }
 
 // newOffer returns an offer over another protocol than x402.
 func newOffer(o rail.Offer) Ask {
@@ -432,7 +453,7 @@ func isJudged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broke
 // assess applies the 14 checks to the result of a probe.
 func assess(address string, r probe.Result, headFree bool) x402.Compliance {
 	return x402.Assess([]x402.Evidence{{
-		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified,
+		Endpoint: endpointName(r, address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified,
 		HeadFree: headFree,
 		Captured: r.Captured,
 	}})
