@@ -122,6 +122,9 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 				Status: a.Status, ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason})
 		}
 	}
+	if v.Facts != nil {
+		v.Facts.Browser = c.askAsBrowser(limited, s)
+	}
 	seen.Endpoints = append(seen.Endpoints, c.confirm(limited, s, seen)...)
 	seen.Endpoints = append(seen.Endpoints, c.listTools(limited, s, seen)...)
 	if ctx.Err() != nil {

@@ -143,6 +143,9 @@ type ServiceDetail struct {
 	OfflineSince *Time `json:"offline_since"`
 	// The newest incidents of the last 90 UTC days, newest first, at most 20.
 	Incidents []Incident `json:"incidents"`
+	// What makes the service harder to find, to read or to pay for some buyers, with the fix, for its owner. Hints
+	// affect no grade, status or order.
+	Hints []Hint `json:"hints"`
 }
 
 // Item returns the row of the service in lists.

@@ -71,6 +71,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	captures := activeCaptures(f, now)
 	result := judgeCompliance(f, captures)
 	d.Rails = judgeRails(f, &result)
+	d.Hints = newHints(f, result, now)
 	input := modelInput(f, captures, now)
 	pay := newPayability(result.captures, d.PayToChanges, now)
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""

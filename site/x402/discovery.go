@@ -227,9 +227,9 @@ func fieldExample(raw json.RawMessage) json.RawMessage {
 
 // HasOutputSchema reports whether a row says how to call the resource as version 1 does: outputSchema with an input.
 func (e *Envelope) HasOutputSchema() bool {
-	_, rows, _ := envelopeParts(e.Raw, new(defects))
-	for _, raw := range rows {
-		if row, ok := members(raw); ok && object(row).child("outputSchema").child("input") != nil {
+	_, rows := e.parts()
+	for _, row := range rows {
+		if row.child("outputSchema").child("input") != nil {
 			return true
 		}
 	}
