@@ -146,6 +146,9 @@ type ServiceDetail struct {
 	// What makes the service harder to find, to read or to pay for some buyers, with the fix, for its owner. Hints
 	// affect no grade, status or order.
 	Hints []Hint `json:"hints"`
+	// For each public source that is read, and each whose documented rules an endpoint breaks: whether it lists the
+	// service, and why not all of it; by name.
+	Catalogues []CatalogueListing `json:"catalogues"`
 }
 
 // Item returns the row of the service in lists.

@@ -3,21 +3,15 @@ package judge
 import (
 	"time"
 
-	"tollbook/site"
 	"tollbook/site/hint"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/x402"
 )
 
-// newHints returns the hints to the owner of a service, by its judged endpoints and those that could not be probed.
-func newHints(f *postgres.ServiceFacts, result complianceResult, now time.Time) []site.Hint {
-	return hint.Judge(hintFacts(f, result, now))
-}
-
-// hintFacts returns what is known of endpoints for their hints.
-func hintFacts(f *postgres.ServiceFacts, result complianceResult, now time.Time) []hint.Facts {
-	var list []hint.Facts
+// hintFacts returns what is known, for their hints, of the judged endpoints of a service and of those that could not be
+// probed.
+func hintFacts(f *postgres.ServiceFacts, result complianceResult, now time.Time) (list []hint.Facts) {
 	next := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]

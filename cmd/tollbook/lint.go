@@ -106,8 +106,9 @@ With --json the report on one URL is one object: url, verdict, class, reason, me
 grade, passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
 defects, protocols, grade_reason, rails (the checks of other protocols over which the response makes offers; they
 give the grade where there are no terms of x402), calls (each request: method, url, body, sample, status, class),
-hints (code, label, meaning, fix, snippets, endpoints), browser and browser_reason (whether a page can pay) and tools
-(of an MCP server: name, paid, destructive, and the report of each that was called). For several URLs, a file or
+hints (code, label, meaning, fix, snippets, endpoints), browser and browser_reason (whether a page can pay), catalogues
+(source, and the documented rules of it that the answers break) and tools (of an MCP server: name, paid, destructive,
+and the report of each that was called). For several URLs, a file or
 a site it is one object with reports, sites (url, declared, left_out, documents) and complete, which is false if you
 pressed Ctrl-C. Fields may be added, never renamed. Unknown values are null.
 

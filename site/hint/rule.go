@@ -29,6 +29,7 @@ const (
 	schemaMissing      = "output_schema_missing"
 	namedElsewhere     = "named_elsewhere"
 	expiryMissing      = "expiry_missing"
+	fieldDropped       = "bazaar_field_dropped"
 )
 
 // rules is the table of hints, the most costly for a seller first.
@@ -67,6 +68,10 @@ var rules = []rule{
 		"A client cannot know how long the challenge of MPP is valid, and may pay one that the service no longer accepts.",
 		"Send expires, an RFC 3339 time a few minutes ahead, with each challenge.",
 		testExpiry},
+	{fieldDropped, "Catalogues drop a field",
+		"Catalogues leave out what breaks a rule of the bazaar extension: a name, tags, an icon or a route template.",
+		"Use short texts of printable ASCII, a public icon URL, and a route template such as /users/:id.",
+		testBazaarSoft},
 }
 
 func testBrowser(f *Facts) (string, bool) {

@@ -5,6 +5,7 @@ package lint
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tollbook/build/judge"
@@ -45,6 +46,14 @@ type Report struct {
 	// whether a page of any site can pay in a browser; null if unknown
 	Browser       *bool   `json:"browser"`
 	BrowserReason *string `json:"browser_reason"` // why it cannot, or why that is unknown
+	// public catalogues whose documented rules the answers break; whether they list the URL is not asked
+	Catalogues []Catalogue `json:"catalogues"`
+}
+
+// Catalogue is a public catalogue whose rules a URL breaks.
+type Catalogue struct {
+	Source string               `json:"source"`
+	Rules  []site.CatalogueRule `json:"rules"`
 }
 
 // Call is one request of a lint.
@@ -125,7 +134,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL,
 		Redirects: r.Redirects,
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
-		Calls: newCalls(r.Calls), Hints: []site.Hint{},
+		Calls: newCalls(r.Calls), Hints: []site.Hint{}, Catalogues: []Catalogue{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
@@ -175,6 +184,11 @@ func (r *Report) AddHints(result probe.Result, b *hint.Browser) {
 		f.Bare = &hint.Try{Text: b.BareText, Status: b.Bare.Status}
 	}
 	r.Hints = hint.Judge([]hint.Facts{f})
+	for _, name := range hint.Catalogues() {
+		if rules := hint.BrokenRules(name, &f); len(rules) > 0 {
+			r.Catalogues = append(r.Catalogues, Catalogue{name, rules})
+		}
+	}
 	can, why := hint.CanBrowserPay(&f)
 	r.Browser = can
 	if why != "" {
@@ -378,10 +392,42 @@ func (r Report) Text() string {
 			}
 		}
 	}
+	for i, g := range r.BrokenRules() {
+		if i == 0 {
+			line("\nCatalogues that will not list it")
+		}
+		line("  %s: %s%s", g.Catalogues(), g.Rule.Meaning, foundIn(g.Rule.Detail))
+		line("    see       %s", g.Rule.Document)
+	}
 	if r.Verdict == string(probe.Paid) && r.Class != probe.ClassPaidOther && len(r.Protocols) > 0 {
 		line("\nIt also supports %s.", strings.Join(r.Protocols, ", "))
 	}
 	return b.String()
+}
+
+// brokenRule is a rule that several catalogues have.
+type brokenRule struct {
+	Rule    site.CatalogueRule
+	sources []string
+}
+
+// Catalogues returns the names of the catalogues.
+func (b brokenRule) Catalogues() string { return strings.Join(b.sources, ", ") }
+
+// BrokenRules returns the rules of catalogues that the URL breaks, each once.
+func (r Report) BrokenRules() (list []brokenRule) {
+	for _, c := range r.Catalogues {
+		for _, rule := range c.Rules {
+			at := slices.IndexFunc(list, func(g brokenRule) bool {
+				return g.Rule.Code == rule.Code && g.Rule.Document == rule.Document
+			})
+			if at < 0 {
+				at, list = len(list), append(list, brokenRule{Rule: rule})
+			}
+			list[at].sources = append(list[at].sources, c.Source)
+		}
+	}
+	return list
 }
 
 // foundIn returns the text in which a warning or defect was found, "" without one.
