@@ -179,7 +179,7 @@ func (c *bazaarCheck) schema(raw, info json.RawMessage) {
 	for _, ref := range refs.external {
 		c.add("schema refers to another document: %s", ref)
 	}
-	if len(raw) > maxSchemaBytes || refs.deep || refs.any || len(info) > maxSchemaBytes {
+	if !isObject(info) || len(raw) > maxSchemaBytes || refs.deep || refs.any || len(info) > maxSchemaBytes {
 		return // not applied: a schema that refers to itself need not end
 	}
 	var parsed jsonschema.Schema
