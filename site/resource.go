@@ -146,8 +146,8 @@ type ServiceDetail struct {
 	// What makes the service harder to find, to read or to pay for some buyers, with the fix, for its owner. Hints
 	// affect no grade, status or order.
 	Hints []Hint `json:"hints"`
-	// For each public source that is read, and each whose documented rules an endpoint breaks: whether it lists the
-	// service, and why not all of it; by name.
+	// For each public source that is read: whether it lists the service, and why not all of it; by name. The catalogues of
+	// CDP and x402scan are there too, read or not, if an endpoint breaks one of their rules.
 	Catalogues []CatalogueListing `json:"catalogues"`
 }
 

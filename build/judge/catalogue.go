@@ -15,11 +15,12 @@ import (
 const catalogueAge = 72 * time.Hour
 
 // newCatalogues returns which endpoints of a service each public source lists, by name: the sources that are read, and
-// those that come with Tollbook whose rules an endpoint breaks. list is what is known of the endpoints.
-func newCatalogues(public *sources.Facts, f *postgres.ServiceFacts, list []hint.Facts, now time.Time) []site.CatalogueListing {
+// of the others those with documented rules of their own that an endpoint breaks. list is what is known of endpoints.
+func newCatalogues(public *sources.Facts, f *postgres.ServiceFacts, list []hint.Facts,
+	now time.Time) []site.CatalogueListing {
 	out := []site.CatalogueListing{}
 	read := map[string]*sources.State{}
-	names := hint.Catalogues()
+	names := hint.OwnRules()
 	for i := range public.Sources {
 		if s := &public.Sources[i]; site.ValidSlug(s.Name) {
 			read[s.Name] = s

@@ -80,7 +80,7 @@ func TestCataloguesOfTheTable(t *testing.T) {
 		}
 		broken[c.Source] = c.Missing[0].Rules[0].Code
 	}
-	for name, want := range map[string]string{"cdp": "no_x402", "mpp-dev": "no_mpp", "l402apps": "no_l402", "gold-402": ""} {
+	for name, want := range map[string]string{"cdp": "no_x402", "x402scan": "no_x402", "mpp-dev": ""} {
 		if broken[name] != want {
 			t.Errorf("%s: rule %q, want %q", name, broken[name], want)
 		}
@@ -90,8 +90,8 @@ func TestCataloguesOfTheTable(t *testing.T) {
 // TestResourcePath checks how endpoints are compared with the resources of sources.
 func TestResourcePath(t *testing.T) {
 	t.Parallel()
-	for endpoint, want := range map[string]string{"GET /a": "/a", "GET /a/?x=1": "/a", "GET /": "", "POST /mcp#quote": "/mcp#quote",
-		"POST /mcp/#quote": "/mcp#quote"} {
+	for endpoint, want := range map[string]string{"GET /a": "/a", "GET /a/?x=1": "/a", "GET /": "",
+		"POST /mcp#quote": "/mcp#quote", "POST /mcp/#quote": "/mcp#quote"} {
 		if got := resourcePath(endpoint); got != want {
 			t.Errorf("%s: %q, want %q", endpoint, got, want)
 		}

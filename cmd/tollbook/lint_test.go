@@ -226,6 +226,14 @@ Hints, which do not affect the grade
     why       Buyers and catalogues take the resource from the terms. They store or pay for an address that is not this one.
     found     resource.url is http://other.test/quote
     fix       Build resource.url, or the realm, from the address that buyers use; behind a proxy, from its forwarded headers.
+
+Catalogues that will not list it
+  anyspend, aurracloud, b402, bitrefill, cdp, dexter, fluxa, payai, questflow, relai, ultravioletadao: The terms must have extensions.bazaar, or in version 1 outputSchema in accepts: clients repeat it when they pay, and the facilitator lists what was repeated.
+    see       https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md
+  x402scan: Its registration accepts https alone.
+    see       https://github.com/Merit-Systems/x402scan/blob/main/docs/DISCOVERY.md
+  x402scan: Its registration needs a schema of the input, in extensions.bazaar or OpenAPI.
+    see       https://github.com/Merit-Systems/x402scan/issues/798
 `
 	o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	var texts []string

@@ -46,8 +46,8 @@ var (
 // facilitatorRules are those of the specification, which every facilitator's catalogue follows.
 var facilitatorRules = []catalogueRule{needsX402, needsBazaar, validBazaar}
 
-const firstPayment = "A resource is listed after the first payment that this facilitator settles, if the payment repeats " +
-	"extensions.bazaar and resource of the terms."
+const firstPayment = "A resource is listed after the first payment that this facilitator settles, if the payment " +
+	"repeats extensions.bazaar and resource of the terms."
 
 // catalogues are the public sources that come with Tollbook, by name. SOURCES.md says where each is documented.
 var catalogues = []catalogue{
@@ -177,6 +177,9 @@ func Catalogues() (list []string) {
 	}
 	return list
 }
+
+// OwnRules returns the names of the catalogues that document rules of their own, beside those of a protocol.
+func OwnRules() []string { return []string{"cdp", "x402scan"} }
 
 // HowListed returns how a resource gets into a catalogue, "" if that is not known.
 func HowListed(name string) string { return catalogueOf(name).how }

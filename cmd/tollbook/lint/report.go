@@ -185,7 +185,8 @@ func (r *Report) AddHints(result probe.Result, b *hint.Browser) {
 	}
 	r.Hints = hint.Judge([]hint.Facts{f})
 	for _, name := range hint.Catalogues() {
-		if rules := hint.BrokenRules(name, &f); len(rules) > 0 {
+		// that a list is about another protocol is no fault of the URL
+		if rules := hint.BrokenRules(name, &f); len(rules) > 0 && !strings.HasPrefix(rules[0].Code, "no_") {
 			r.Catalogues = append(r.Catalogues, Catalogue{name, rules})
 		}
 	}
