@@ -127,6 +127,9 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 			v.Facts.Answers = append(v.Facts.Answers, answer)
 		}
 	}
+	if v.Facts != nil {
+		v.Facts.Browser = c.askAsBrowser(limited, s)
+	}
 	seen.Endpoints = append(seen.Endpoints, c.confirm(limited, s, seen)...)
 	seen.Endpoints = append(seen.Endpoints, c.listTools(limited, s, seen)...)
 	if ctx.Err() != nil {

@@ -165,10 +165,12 @@ type EvidenceWarning struct {
 // EvidenceDefect is one deviation from the protocol that was tolerated while reading a response.
 type EvidenceDefect struct {
 	// As [RiskFlag.Code].
-	Code    string  `json:"code"`
-	Meaning string  `json:"meaning"`
-	Row     *int    `json:"row"`
-	Detail  *string `json:"detail"`
+	Code string `json:"code"`
+	// As [EvidenceWarning.Meaning].
+	Meaning string `json:"meaning"`
+	Row     *int   `json:"row"`
+	// As [EvidenceWarning.Detail].
+	Detail *string `json:"detail"`
 }
 
 // EndpointEvidence: evidence of one endpoint.

@@ -34,6 +34,6 @@ type HintSnippet struct {
 type HintEndpoint struct {
 	// As [PayToChange.Endpoint].
 	Endpoint string `json:"endpoint"`
-	// What was observed.
+	// As [EvidenceWarning.Detail].
 	Detail *string `json:"detail"`
 }

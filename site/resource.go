@@ -149,6 +149,12 @@ type ServiceDetail struct {
 	OfflineSince *Time `json:"offline_since"`
 	// The newest incidents of the last 90 UTC days, newest first, at most 20.
 	Incidents []Incident `json:"incidents"`
+	// What makes the service harder to find, to read or to pay for some buyers, with the fix, for its owner. Hints
+	// affect no grade, status or order.
+	Hints []Hint `json:"hints"`
+	// For each public source that is read: whether it lists the service, and why not all of it; by name. The catalogues of
+	// CDP and x402scan are there too, read or not, if an endpoint breaks one of their rules.
+	Catalogues []CatalogueListing `json:"catalogues"`
 }
 
 // Item returns the row of the service in lists.

@@ -137,3 +137,58 @@ type ListedBy struct {
 	// Resources of the service that the source lists now.
 	ResourceCount int `json:"resource_count"`
 }
+
+// CatalogueListing says which paid endpoints of a service a public source lists, and which of its documented rules
+// keep the others out.
+type CatalogueListing struct {
+	// As [Source.Source].
+	Source string `json:"source"`
+	// Whether it lists a resource of the service; null if it is not read, was last read more than three days ago, or hides
+	// rows.
+	Listed *bool `json:"listed"`
+	// As [Source.LastSuccessAt].
+	ReadAt *Time `json:"read_at"`
+	// How a resource gets into it, in words; null if that is not known.
+	How *string `json:"how"`
+	// Paid endpoints that it does not list, or of which that is unknown while they break a rule, by path, then method; at
+	// most MissingEndpoints.
+	Missing []CatalogueMissing `json:"missing"`
+	// Number of these endpoints.
+	MissingCount int `json:"missing_count"`
+}
+
+// State returns in words what the source lists.
+func (c *CatalogueListing) State() string {
+	switch {
+	case c.Listed == nil:
+		return "not known"
+	case !*c.Listed:
+		return "not listed"
+	case c.MissingCount > 0:
+		return "listed in part"
+	}
+	return "listed"
+}
+
+// MissingEndpoints is the most endpoints that a CatalogueListing names.
+const MissingEndpoints = 10
+
+// CatalogueMissing is a paid endpoint that a public source does not list.
+type CatalogueMissing struct {
+	// As [PayToChange.Endpoint].
+	Endpoint string `json:"endpoint"`
+	// The documented rules of the source that the endpoint breaks; empty if none is known.
+	Rules []CatalogueRule `json:"rules"`
+}
+
+// CatalogueRule is a documented rule of a public source that an endpoint breaks.
+type CatalogueRule struct {
+	// As [RiskFlag.Code].
+	Code string `json:"code"`
+	// What the source asks for, in words.
+	Meaning string `json:"meaning"`
+	// As [EvidenceWarning.Detail].
+	Detail *string `json:"detail"`
+	// URL of the document that says so.
+	Document string `json:"document" format:"uri"`
+}

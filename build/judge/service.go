@@ -6,7 +6,9 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/hint"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/sources"
 	"tollbook/site/routes"
 	"tollbook/site/synthesis"
 	"tollbook/site/x402"
@@ -28,6 +30,7 @@ type serviceInput struct {
 	Rank            price.Rank
 	History         *price.History
 	FreeHost        bool
+	Public          *sources.Facts
 	Foreign         *naming // the account of another operator that it names; nil for none
 	Claimed         *naming // its account that another operator names later; nil for none
 	Traction        site.Traction
@@ -46,6 +49,7 @@ func (d *Directory) input(i int) *serviceInput {
 	b := &serviceInput{
 		Source: d.facts.Source, BaseURL: d.options.BaseURL, Facts: f, Day: &d.hours.services[i], Offer: &o,
 		FreeHost: d.options.FreeHosts.Has(hostname(f.BaseURL)),
+		Public:   &d.facts.Public,
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
 	b.Foreign = d.revenue.ownership.foreign(i, d.facts.Services)
@@ -72,6 +76,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	addPayers(d.Endpoints, f, captures, now)
 	result := judgeCompliance(f, captures)
 	d.Rails = judgeRails(f, &result)
+	known := hintFacts(f, result, now)
+	d.Hints, d.Catalogues = hint.Judge(known), newCatalogues(b.Public, f, known, now)
 	input := modelInput(f, captures, now)
 	pay := newPayability(result.captures, d.PayToChanges, now)
 	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""

@@ -70,7 +70,38 @@ var contract = map[string]string{
 		listed_by ListedBy[]
 		operator_links OperatorLink[]
 		offline_since date-time|null
-		incidents Incident[]`,
+		incidents Incident[]
+		hints Hint[]
+		catalogues CatalogueListing[]`,
+	"Hint": `
+		code string
+		label string
+		meaning string
+		fix string
+		snippets HintSnippet[]
+		endpoints HintEndpoint[]
+		endpoint_count integer`,
+	"HintSnippet": `
+		stack string
+		text string`,
+	"HintEndpoint": `
+		endpoint string
+		detail string|null`,
+	"CatalogueListing": `
+		source string
+		listed boolean|null
+		read_at date-time|null
+		how string|null
+		missing CatalogueMissing[]
+		missing_count integer`,
+	"CatalogueMissing": `
+		endpoint string
+		rules CatalogueRule[]`,
+	"CatalogueRule": `
+		code string
+		meaning string
+		detail string|null
+		document uri`,
 	"Incident": `
 		slug string
 		name string

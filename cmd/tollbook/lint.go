@@ -83,7 +83,8 @@ func newLintCommand() *cobra.Command {
 		Long: `Lint requests a URL without paying, as a crawl does: with the same rules against hostile addresses, the
 same reader of 402 responses and the same 14 checks. It prints the prices, and for each failed check what was found,
 what was expected and how to fix it. Then it prints warnings, which do not affect a grade, and each deviation that a
-strict client would have refused. It needs no database and stores nothing.
+strict client would have refused. Then hints for the owner: who cannot find, read or pay the URL although the checks
+pass, with the fix as code if the response names the program that answered. It needs no database and stores nothing.
 
 Lint is for your own service, so it does not wait between requests, as a crawl does. It makes at most four requests at
 a time.
@@ -92,7 +93,8 @@ A URL without a path, such as https://api.acme.example, is a site: lint reads it
 agent cards, llms.txt) and checks each endpoint that they declare, at most --limit. If they declare none, it checks the
 address itself. --file checks the URLs in a file, one a line; empty lines, and lines that begin with #, are skipped.
 
-A URL that is paid by GET gets one HEAD request more, because many sellers serve that without payment by mistake.
+A URL that is paid by GET gets one HEAD request more, because many sellers serve that without payment by mistake. A URL
+that is paid is also asked as a page in a browser asks before it pays: OPTIONS, then the same request with an Origin.
 Lint does not compare prices with an OpenAPI document; a crawl does.
 
 If the URL is that of an MCP server, lint lists its tools, asks those that the list names as paid for their price, and
@@ -104,8 +106,10 @@ Replace parameters in a path such as /users/{id} with values. A URL on a private
 With --json the report on one URL is one object: url, verdict, class, reason, method, status, final_url, redirects,
 grade, passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
 defects, protocols, grade_reason, rails (the checks of other protocols over which the response makes offers; they
-give the grade where there are no terms of x402), calls (each request: method, url, body, sample, status, class) and
-tools (of an MCP server: name, paid, destructive, and the report of each that was called). For several URLs, a file or
+give the grade where there are no terms of x402), calls (each request: method, url, body, sample, status, class),
+hints (code, label, meaning, fix, snippets, endpoints), browser and browser_reason (whether a page can pay), catalogues
+(source, and the documented rules of it that the answers break) and tools (of an MCP server: name, paid, destructive,
+and the report of each that was called). For several URLs, a file or
 a site it is one object with reports, sites (url, declared, left_out, documents) and complete, which is false if you
 pressed Ctrl-C. Fields may be added, never renamed. Unknown values are null.
 

@@ -216,6 +216,24 @@ Deviations that Tollbook accepts and a strict client may refuse
   The network ID is well formed but not in Tollbook's table. Found: eip155:999999 (network_unknown, row 2)
   No recipient can be found. (payto_missing, row 2)
   maxTimeoutSeconds is missing. (timeout_missing, row 2)
+
+Hints, which do not affect the grade
+  A page in a browser can't pay (browser_blocked)
+    why       Browsers refuse the payment, or hide the terms from the page, because the answers lack headers of CORS. Wallets and shops that run in a browser can't buy.
+    found     OPTIONS is answered with 402; a browser needs 200 or 204; the 402 allows no other origins: Access-Control-Allow-Origin is missing
+    fix       Answer OPTIONS without payment, with Access-Control-Allow-Origin, and name the headers of the protocol in Access-Control-Allow-Headers and, on every 402, in Access-Control-Expose-Headers.
+  The terms name another host or scheme (named_elsewhere)
+    why       Buyers and catalogues take the resource from the terms. They store or pay for an address that is not this one.
+    found     resource.url is http://other.test/quote
+    fix       Build resource.url, or the realm, from the address that buyers use; behind a proxy, from its forwarded headers.
+
+Catalogues that will not list it
+  anyspend, aurracloud, b402, bitrefill, cdp, dexter, fluxa, payai, questflow, relai, ultravioletadao: The terms must have extensions.bazaar, or in version 1 outputSchema in accepts: clients repeat it when they pay, and the facilitator lists what was repeated.
+    see       https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md
+  x402scan: Its registration accepts https alone.
+    see       https://github.com/Merit-Systems/x402scan/blob/main/docs/DISCOVERY.md
+  x402scan: Its registration needs a schema of the input, in extensions.bazaar or OpenAPI.
+    see       https://github.com/Merit-Systems/x402scan/issues/798
 `
 	o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{host}}}
 	var texts []string

@@ -159,5 +159,8 @@ func (l *linter) lintURL(ctx context.Context, t target) lint.Report {
 	}
 	report := lint.New(t.url, result, l.headFree(ctx, result))
 	report.AddTools(tools)
+	if len(tools) == 0 {
+		report.AddHints(result, l.prober.AskAsBrowser(ctx, result, t.url))
+	}
 	return report
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -135,6 +136,89 @@ func TestLintMany(t *testing.T) {
 	want := []string{"BASE/pay/a paid", "BASE/free open", "BASE/pay/b paid", "BASE/gone failed", "BASE/pay/c paid"}
 	if diff := gocmp.Diff(want, got); diff != "" || !batch.Complete {
 		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+// TestLintHints checks hints of whole answers: what lint asks for them, and the code for the program that answered.
+func TestLintHints(t *testing.T) {
+	t.Parallel()
+	var server *httptest.Server
+	ask := func(w http.ResponseWriter, r *http.Request) {
+		terms := fmt.Sprintf(cleanTerms, server.URL+r.URL.Path)
+		w.Header().Set("PAYMENT-REQUIRED", base64.StdEncoding.EncodeToString([]byte(terms)))
+		w.WriteHeader(http.StatusPaymentRequired)
+		fmt.Fprint(w, "{}")
+	}
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Powered-By", "Express")
+		switch r.URL.Path {
+		case "/browser": // answers a browser only if it asks as a browser does
+			if r.Header.Get("Origin") != "" {
+				w.Header().Set("Access-Control-Allow-Origin", "*")
+				w.Header().Set("Access-Control-Expose-Headers", "PAYMENT-REQUIRED")
+			}
+			if r.Method == http.MethodOptions {
+				w.Header().Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		case "/validates":
+			switch {
+			case r.Method != http.MethodPost:
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			case !strings.Contains(string(body), `"q"`):
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprintf(w, `{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http",
+					"method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)
+				return
+			}
+		case "/wrong": // refuses its own example
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprintf(w, `{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http",
+				"method":"GET","queryParams":{"city":"Oslo"}}}}}}`)
+			return
+		case "/cached":
+			w.Header().Set("Cache-Control", "public, max-age=60")
+		}
+		ask(w, r)
+	}))
+	t.Cleanup(server.Close)
+	for _, tt := range []struct {
+		path    string
+		browser *bool
+		want    []string
+		has     []string // in the text
+	}{
+		{"/browser", new(true), nil, nil},
+		{"/cached", new(false), []string{"browser_blocked", "cacheable_402"},
+			[]string{"    Express\n", `response.set("Cache-Control", "no-store")`, `exposedHeaders: ["PAYMENT-REQUIRED"`}},
+		{"/validates", new(false), []string{"browser_blocked", "input_before_payment"}, []string{
+			"Which request reached the 402", "  POST {} answers 400\n",
+			"  POST {\"q\":\"x\"} (the endpoint's own example) answers 402\n"}},
+		{"/wrong", nil, []string{"input_before_payment", "example_misses_402"}, []string{"GET ?city=Oslo answers 422"}},
+	} {
+		t.Run(tt.path, func(t *testing.T) {
+			t.Parallel()
+			o := lintOptions{visitOptions: visitOptions{AllowPrivate: []string{strings.TrimPrefix(server.URL, "http://")}}}
+			report, _ := linted(t, o, server.URL+tt.path)
+			var got []string
+			for _, h := range report.Hints {
+				got = append(got, h.Code)
+			}
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("hints (-want +got):\n%s", diff)
+			}
+			if diff := gocmp.Diff(tt.browser, report.Browser); diff != "" {
+				t.Errorf("browser, %v (-want +got):\n%s", deref(report.BrowserReason), diff)
+			}
+			for _, want := range tt.has {
+				if !strings.Contains(report.Text(), want) {
+					t.Errorf("the text does not contain %q:\n%s", want, report.Text())
+				}
+			}
+		})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/hint"
 	"tollbook/site/postgres/rows"
 )
 
@@ -22,6 +23,14 @@ type SiteFacts struct {
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Domain                                             *string // registrable domain of the base address
 	Answers                                            []SiteAnswer
+	Browser                                            *BrowserFacts // nil until an endpoint was asked
+}
+
+// BrowserFacts is what an endpoint of a service answered to the requests of a browser.
+type BrowserFacts struct {
+	Endpoint uuid.UUID `json:"endpoint"`
+	At       time.Time `json:"at"`
+	hint.Browser
 }
 
 // SiteAnswer is the answer to the request for one document of a site.
@@ -133,9 +142,9 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 		if f := v.Facts; f != nil {
 			b.Queue(`
 				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6,
-					robots = $7, terms = $8, answers = $9
+					robots = $7, terms = $8, answers = $9, browser = coalesce($10, browser)
 				WHERE service_id = $1`, v.ServiceID, v.At,
-				f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Answers)
+				f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Answers, f.Browser)
 		}
 		var domain *string
 		if d := v.Domain; d != nil {
@@ -332,7 +341,7 @@ func (db *DB) StoreBootstrap(ctx context.Context, body []byte, at time.Time) err
 func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,
-			f.answers, d.suffix, d.checked_at, d.registrar, d.created_at, d.url, d.registered
+			f.answers, f.browser, d.suffix, d.checked_at, d.registrar, d.created_at, d.url, d.registered
 		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain
 		WHERE f.service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
@@ -343,10 +352,10 @@ func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) erro
 	var d DomainFacts
 	_, err = pgx.ForEachRow(rows, []any{
 		&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots, &s.Terms, &s.Domain,
-		&s.Answers, &d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt, &d.URL, &d.Registered,
+		&s.Answers, &s.Browser, &d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt, &d.URL, &d.Registered,
 	}, func() error {
 		site := s
-		s.Answers = nil // the next row must not reuse its memory
+		s.Answers, s.Browser = nil, nil // the next row must not reuse their memory
 		by[id].Site = &site
 		if s.Domain != nil {
 			domain := d

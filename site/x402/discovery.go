@@ -224,3 +224,14 @@ func fieldExample(raw json.RawMessage) json.RawMessage {
 	}
 	return raw
 }
+
+// HasOutputSchema reports whether a row says how to call the resource as version 1 does: outputSchema with an input.
+func (e *Envelope) HasOutputSchema() bool {
+	_, rows := e.parts()
+	for _, row := range rows {
+		if row.child("outputSchema").child("input") != nil {
+			return true
+		}
+	}
+	return false
+}

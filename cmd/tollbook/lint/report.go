@@ -11,6 +11,7 @@ import (
 	"tollbook/build/judge"
 	"tollbook/crawl/probe"
 	"tollbook/site"
+	"tollbook/site/hint"
 	"tollbook/site/invisible"
 	"tollbook/site/rail"
 	"tollbook/site/x402"
@@ -43,7 +44,18 @@ type Report struct {
 	Conflicts []site.TermsConflict `json:"conflicts"`
 	Tools     []Tool               `json:"tools"` // of an MCP server; none for any other URL
 	Calls     []Call               `json:"calls"` // the requests that were sent, in order
-	Hints     []site.Hint          `json:"hints"`
+	Hints     []site.Hint          `json:"hints"` // what some buyers stumble over; they never affect a grade
+	// whether a page of any site can pay in a browser; null if unknown
+	Browser       *bool   `json:"browser"`
+	BrowserReason *string `json:"browser_reason"` // why it cannot, or why that is unknown
+	// public catalogues whose documented rules the answers break; whether they list the URL is not asked
+	Catalogues []Catalogue `json:"catalogues"`
+}
+
+// Catalogue is a public catalogue whose rules a URL breaks.
+type Catalogue struct {
+	Source string               `json:"source"`
+	Rules  []site.CatalogueRule `json:"rules"`
 }
 
 // Call is one request of a lint.
@@ -127,7 +139,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		Redirects: r.Redirects,
 		Grade:     "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Rails: []site.Rail{}, Tools: []Tool{},
 		Conflicts: []site.TermsConflict{},
-		Calls:     newCalls(r.Calls), Hints: []site.Hint{},
+		Calls:     newCalls(r.Calls), Hints: []site.Hint{}, Catalogues: []Catalogue{},
 		Checks:   []site.EvidenceCheck{},
 		Warnings: []site.EvidenceWarning{},
 		Defects:  judge.ExplainDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
@@ -160,7 +172,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	var offers []rail.Listed
 	for _, o := range r.Offers {
 		out.Asks = append(out.Asks, newOffer(o))
-		offers = append(offers, rail.Listed{Endpoint: r.Method + " " + pathOf(address), Offer: o})
+		offers = append(offers, rail.Listed{Endpoint: endpointName(r, address), Offer: o})
 	}
 	for _, c := range slices.Concat(rail.Conflicts(r.Captured, r.Offers), r.Conflicts) {
 		out.Conflicts = append(out.Conflicts, judge.PublishConflict(c))
@@ -177,6 +189,29 @@ func New(address string, r probe.Result, headFree bool) Report {
 	}
 	return out
 }
+
+// AddHints adds the hints about the URL. b is what it answered to a browser, nil if it was not asked.
+func (r *Report) AddHints(result probe.Result, b *hint.Browser) {
+	f := result.Facts(endpointName(result, r.URL), r.URL)
+	if f.Browser = b; b != nil && b.Bare != nil {
+		f.Bare = &hint.Try{Text: b.BareText, Status: b.Bare.Status}
+	}
+	r.Hints = hint.Judge([]hint.Facts{f})
+	for _, name := range hint.Catalogues() {
+		// that a list is about another protocol is no fault of the URL
+		if rules := hint.BrokenRules(name, &f); len(rules) > 0 && !strings.HasPrefix(rules[0].Code, "no_") {
+			r.Catalogues = append(r.Catalogues, Catalogue{name, rules})
+		}
+	}
+	can, why := hint.CanBrowserPay(&f)
+	r.Browser = can
+	if why != "" {
+		r.BrowserReason = &why
+	}
+}
+
+// endpointName returns the name of a URL as an endpoint.
+func endpointName(r probe.Result, address string) string { return r.Method + " " + pathOf(address) }
 
 // newOffer returns an offer over another protocol than x402.
 func newOffer(o rail.Offer) Ask {
@@ -377,10 +412,42 @@ func (r Report) Text() string {
 			}
 		}
 	}
+	for i, g := range r.BrokenRules() {
+		if i == 0 {
+			line("\nCatalogues that will not list it")
+		}
+		line("  %s: %s%s", g.Catalogues(), g.Rule.Meaning, foundIn(g.Rule.Detail))
+		line("    see       %s", g.Rule.Document)
+	}
 	if r.Verdict == string(probe.Paid) && r.Class != probe.ClassPaidOther && len(r.Protocols) > 0 {
 		line("\nIt also supports %s.", strings.Join(r.Protocols, ", "))
 	}
 	return b.String()
+}
+
+// brokenRule is a rule that several catalogues have.
+type brokenRule struct {
+	Rule    site.CatalogueRule
+	sources []string
+}
+
+// Catalogues returns the names of the catalogues.
+func (b brokenRule) Catalogues() string { return strings.Join(b.sources, ", ") }
+
+// BrokenRules returns the rules of catalogues that the URL breaks, each once.
+func (r Report) BrokenRules() (list []brokenRule) {
+	for _, c := range r.Catalogues {
+		for _, rule := range c.Rules {
+			at := slices.IndexFunc(list, func(g brokenRule) bool {
+				return g.Rule.Code == rule.Code && g.Rule.Document == rule.Document
+			})
+			if at < 0 {
+				at, list = len(list), append(list, brokenRule{Rule: rule})
+			}
+			list[at].sources = append(list[at].sources, c.Source)
+		}
+	}
+	return list
 }
 
 // foundIn returns the text in which a warning or defect was found, "" without one.
@@ -458,7 +525,7 @@ func isJudged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broke
 // assess applies the 14 checks to the result of a probe.
 func assess(address string, r probe.Result, headFree bool) x402.Compliance {
 	return x402.Assess([]x402.Evidence{{
-		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified,
+		Endpoint: endpointName(r, address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified,
 		HeadFree: headFree,
 		Captured: r.Captured,
 	}})

@@ -46,7 +46,13 @@ type Listing struct {
 	Since     time.Time  // first time that it listed one
 	Until     *time.Time // when it dropped the last one; nil while it lists one
 	Resources int        // that it lists now
+	// Paths of these below the base address, each once, without a slash at the end; that of a tool is "/mcp#quote". At
+	// most MaxPaths.
+	Paths []string
 }
+
+// MaxPaths is the largest number of paths that a build reads of one source and service.
+const MaxPaths = 500
 
 // Read reads the facts in a transaction.
 func Read(ctx context.Context, q rows.Querier) (Facts, error) {
@@ -80,18 +86,21 @@ func Read(ctx context.Context, q rows.Querier) (Facts, error) {
 	err = rows.Each(ctx, q, `
 		WITH `+homes+`, placed AS (
 			SELECT DISTINCT ON (r.source_id, r.resource, r.method, r.tool, r.since) s.id AS service_id, r.source_id,
-				r.since, r.until
+				r.since, r.until, rtrim(substr(r.resource || '/', length(s.base)), '/')
+					|| CASE WHEN r.tool <> '' THEN '#' || r.tool ELSE '' END AS path
 			FROM source_resources r `+ofService+`
 			ORDER BY r.source_id, r.resource, r.method, r.tool, r.since, `+homeOrder+`
 		)
 		SELECT service_id, o.name, min(since), CASE WHEN bool_and(until IS NOT NULL) THEN max(until) END,
-			count(*) FILTER (WHERE until IS NULL)
+			count(*) FILTER (WHERE until IS NULL),
+			coalesce((array_agg(DISTINCT path COLLATE "C" ORDER BY path COLLATE "C") FILTER (WHERE until IS NULL))[1:$1],
+				'{}')
 		FROM placed JOIN sources o ON o.id = source_id GROUP BY service_id, o.name
 		ORDER BY service_id, o.name COLLATE "C"`,
-		[]any{&service, &l.Source, &l.Since, &l.Until, &l.Resources}, func() {
+		[]any{&service, &l.Source, &l.Since, &l.Until, &l.Resources, &l.Paths}, func() {
 			f.ListedBy[service] = append(f.ListedBy[service], l)
 			l = Listing{}
-		})
+		}, MaxPaths)
 	if err != nil {
 		return f, wrap("read who lists services", err)
 	}
