@@ -108,7 +108,9 @@ func TestDeclaredPricesAreStored(t *testing.T) {
 	w, o := newTown(t, "com")
 	document := `{"openapi": "3.1.0", "paths": {
 		"/a": {"get": {"x-payment-info": {"price": {"mode": "fixed", "currency": "USD", "amount": "0.004"}}}},
-		"/b": {"get": {"x-payment-info": {"price": {"mode": "dynamic", "min": "0.01", "max": "0.5"}}}}}}`
+		"/b": {"get": {"x-payment-info": {"price": {"mode": "dynamic", "min": "0.01", "max": "0.5"}, "offers": [
+			{"intent": "charge", "method": "tempo", "amount": "500", "currency": "0x20c0"},
+			{"intent": "session", "method": "stripe", "amount": null, "currency": "usd"}]}}}}}`
 	w.hosts["api.acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/openapi.json" && document == "":
@@ -124,7 +126,9 @@ func TestDeclaredPricesAreStored(t *testing.T) {
 	now := &clock{now: dawn}
 	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://none.com/dns.json"}, o)
 	fixed, dynamic := postgres.DeclaredPrice{Mode: "fixed", Currency: "USD", Amount: "0.004"},
-		postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5"}
+		postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5", Offers: []postgres.DeclaredOffer{
+			{Protocol: "mpp", Method: "tempo", Intent: "charge", Currency: "0x20c0", Amount: "500"},
+			{Protocol: "mpp", Method: "stripe", Intent: "session", Currency: "usd"}}}
 	for day, step := range []struct {
 		document string
 		want     map[string]*postgres.DeclaredPrice

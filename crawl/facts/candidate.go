@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // Paths of documents that name further documents or endpoints of an origin. SOURCES.md says where they are documented.
@@ -41,7 +43,11 @@ func ReadAPICatalog(doc []byte, address *url.URL) ([]*url.URL, error) {
 	}
 	var out []*url.URL
 	for _, raw := range first(top.list("linkset"), maxLinks) {
-		for _, target := range first(objectOf(raw).list("service-desc"), maxLinks) {
+		targets := objectOf(raw).list("service-desc")
+		if one := objectOf(raw).Get("service-desc"); jsontext.Kind(one) == '{' {
+			targets = []json.RawMessage{one}
+		}
+		for _, target := range first(targets, maxLinks) {
 			u, ok := ownURL(address, objectOf(target).text("href"))
 			if !ok || slices.ContainsFunc(out, func(o *url.URL) bool { return *o == *u }) {
 				continue

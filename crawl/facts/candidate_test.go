@@ -53,8 +53,9 @@ func TestCandidates(t *testing.T) {
 	}{
 		{"catalogue", catalogue, `{"linkset": [{"anchor": "https://acme.test/", "service-desc": [
 			{"href": "https://acme.test/a.json"}, {"href": "/b.json"}, {"href": "https://docs.acme.test/c.json"},
-			{"href": "/b.json"}]}, {"item": [{"href": "/d"}]}]}`,
-			[]string{"https://acme.test/a.json", "https://acme.test/b.json", "https://docs.acme.test/c.json"}},
+			{"href": "/b.json"}]}, {"item": [{"href": "/d"}]}, {"service-desc": {"href": "/one.json"}}]}`,
+			[]string{"https://acme.test/a.json", "https://acme.test/b.json", "https://docs.acme.test/c.json",
+				"https://acme.test/one.json"}},
 		{"catalogue of others", catalogue, `{"linkset": [{"service-desc": [{"href": "https://evil.test/a"},
 			{"href": "https://xacme.test/a"}, {"href": "http://127.0.0.1/a"}, {"href": "file:///etc/passwd"},
 			{"href": "https://u:p@acme.test/a"}, {"href": "https://acme.test:8443/a"}, {"href": ""}]}]}`,

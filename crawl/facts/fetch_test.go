@@ -188,6 +188,10 @@ func TestSurvey(t *testing.T) {
 			want: "HOplRt GET/buy(openapi)"},
 		{name: "a separate website", site: whole, website: "http://www.acme.test/home",
 			want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
+		{name: "a website that describes the API on another host", base: "http://api.acme.test", website: "http://acme.test",
+			site: pages{"/": page, "/openapi.json": `200 application/json {"servers": [{"url": "https://evil.test"}, ` +
+				`{"url": "https://api.acme.test/v1"}], "paths": {"/buy": {"get": {"responses": {"402": {}}}}}}`},
+			want: "HOplrt GET/v1/buy(openapi)"},
 		{name: "a website on another domain", site: pages{"/openapi.json": sold}, website: "http://forge.test/acme/api",
 			want: "HOplrt GET/buy(openapi)"},
 		{name: "a base path", base: "http://acme.test/v1",

@@ -181,8 +181,15 @@ var priceNames = []string{"price", "price_usd", "priceUsd", "priceUSD", "priceIn
 // freeReason returns the reason to skip an entry that asks for no payment, "" for any other. Such an entry says so
 // itself, has an empty list of requirements, or names only prices of zero.
 func freeReason(o object) string {
-	if kind := jsontext.Kind(o.Get("free")); kind == 't' {
-		return site.SkippedFree
+	for _, name := range []string{"free", "isFree", "is_free"} {
+		if jsontext.Kind(o.Get(name)) == 't' {
+			return site.SkippedFree
+		}
+	}
+	for _, name := range []string{"access", "tier", "billing"} {
+		if strings.EqualFold(o.text(name), "free") {
+			return site.SkippedFree
+		}
 	}
 	for _, name := range []string{"paid", "isPaid", "paymentRequired", "payment_required", "requiresPayment",
 		"requires_payment"} {
@@ -190,7 +197,11 @@ func freeReason(o object) string {
 			return site.SkippedFree
 		}
 	}
-	if rows := o.list("accepts"); rows != nil {
+	rows := o.list("accepts")
+	if row := o.Get("accepts"); jsontext.Kind(row) == '{' {
+		rows = []json.RawMessage{row} // the options of a server's library
+	}
+	if rows != nil {
 		zero := func(raw json.RawMessage) bool { return costsNothing(objectOf(raw), 1) }
 		switch {
 		case len(rows) > 0 && slices.ContainsFunc(rows, func(raw json.RawMessage) bool { return !zero(raw) }):

@@ -32,8 +32,9 @@ func ReadOpenAPI(doc []byte, address *url.URL, base string) (Reading, error) {
 	if !top.Has("paths") && !top.Has("openapi") && !top.Has("swagger") {
 		return Reading{}, fmt.Errorf("%w: it has no paths", errNoDocument)
 	}
-	d := openAPI{address: address, top: top, indexes: map[string]map[string]json.RawMessage{}, scannable: maxScanned}
 	r := newReader(base)
+	d := openAPI{address: address, base: r.base, top: top, indexes: map[string]map[string]json.RawMessage{},
+		scannable: maxScanned}
 	paths := top.child("paths")
 	byPath := make(map[string]json.RawMessage, len(paths.Object))
 	for _, m := range paths.Object {
@@ -50,7 +51,8 @@ func ReadOpenAPI(doc []byte, address *url.URL, base string) (Reading, error) {
 
 // openAPI is an OpenAPI document.
 type openAPI struct {
-	address *url.URL
+	address *url.URL // of the document
+	base    *url.URL // of the service
 	top     object
 
 	indexes   map[string]map[string]json.RawMessage // members of objects that references lead through, by JSON pointer
@@ -72,7 +74,7 @@ func (d *openAPI) readPath(r *reader, path string, raw json.RawMessage) {
 		if op.isAbsent() {
 			continue
 		}
-		price, reason := d.readPayment(op)
+		price, reason := d.readPayment(op, item)
 		server := ""
 		if reason == "" {
 			var own bool
@@ -185,8 +187,8 @@ func (d *openAPI) server(op, item object) (base string, own bool) {
 	return base, own
 }
 
-// chooseServer returns the first server on the document's own host, or the document's origin if no other public host is
-// listed.
+// chooseServer returns the first server on the document's own host or on that of the service. It returns the document's
+// origin if no other public host is listed.
 func (d *openAPI) chooseServer(list []json.RawMessage) (base string, own bool) {
 	elsewhere := false
 	for _, raw := range first(list, maxServers) {
@@ -197,6 +199,8 @@ func (d *openAPI) chooseServer(list []json.RawMessage) (base string, own bool) {
 			case u.Scheme != "http" && u.Scheme != "https":
 			case authority(u) == authority(d.address):
 				return origin(d.address) + strings.TrimRight(unescapeBraces(u.EscapedPath()), "/"), true
+			case authority(u) == authority(d.base):
+				return origin(d.base) + strings.TrimRight(unescapeBraces(u.EscapedPath()), "/"), true
 			case !isLocal(u.Hostname()):
 				elsewhere = true
 			}
@@ -259,9 +263,13 @@ func isLocal(host string) bool {
 		strings.HasSuffix(host, ".internal")
 }
 
-// readPayment returns the price that an operation declares, nil for none, or the reason to skip the operation.
-func (d *openAPI) readPayment(op object) (price *Price, skip string) {
+// readPayment returns the price that an operation or else its path declares, nil for none, or the reason to skip the
+// operation.
+func (d *openAPI) readPayment(op, item object) (price *Price, skip string) {
 	raw := op.Get("x-payment-info")
+	if !op.Has("x-payment-info") {
+		raw = item.Get("x-payment-info")
+	}
 	if jsontext.IsAbsent(raw) || jsontext.Kind(raw) == 'f' {
 		switch {
 		case !op.child("responses").Has("402"):

@@ -79,3 +79,17 @@ func TestOptOut(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnershipToken checks which documents show a token: those with it on a line of its own.
+func TestOwnershipToken(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"tollbook-1": true, "a\r\n tollbook-1 \r\nb": true, "\ufefftollbook-1\n": true, "tollbook-12": false, "": false,
+		"token: tollbook-1": false,
+	} {
+		_, f := newTown(t, map[string]http.Handler{"acme.test": pages{OwnershipPath: "200 text/plain " + text}})
+		if err := f.CheckToken(t.Context(), "http://acme.test/v1", "tollbook-1"); (err == nil) != want {
+			t.Errorf("%q shows the token: %v, want %t", text, err, want)
+		}
+	}
+}

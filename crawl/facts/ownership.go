@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // OwnershipPath is the path at which a site shows its ownership token.
@@ -41,7 +43,7 @@ func (f *Fetcher) CheckToken(ctx context.Context, base, token string) error {
 	if doc.status != http.StatusOK {
 		return fmt.Errorf("read %s: %w: the answer is %d", address, ErrNotShown, doc.status)
 	}
-	for line := range strings.Lines(string(doc.body)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(doc.body), jsontext.ByteOrderMark)) {
 		if strings.TrimSpace(line) == token {
 			return nil
 		}

@@ -78,7 +78,7 @@ func TestProblems(t *testing.T) {
 			`"http://acme.test/v1", "service-desc": [{"href": "/v1/api.json"}, {"href": "/v1/api.yaml"}, {"href": ` +
 			`"/openapi.json"}]}]}`, "/v1/api.json": sold, "/v1/api.yaml": "200 application/yaml openapi: 3.1.0",
 			"/openapi.json": sold},
-			"openapi /openapi.json exists true, declares 1\napi_catalog /.well-known/api-catalog exists true, declares 0\n" +
+			"openapi /openapi.json exists true, declares 1\n" +
 				"openapi /v1/api.json exists true, declares 1\nopenapi /v1/api.yaml exists false: not the expected kind of " +
 				"document: it is not JSON: invalid character 'o' looking for beginning of value at byte 1\n"},
 		{"an agent card", pages{"/.well-known/agent-card.json": "200 application/json []"},

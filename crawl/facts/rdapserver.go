@@ -22,8 +22,6 @@ var unlistedServers = map[string]string{
 	"ch": "https://rdap.nic.ch/",
 	"co": "https://rdap.nic.co/",
 	"de": "https://rdap.denic.de/", // says when a domain was changed, not when it was registered
-	"gl": "https://rdap.centralnic.com/gl/",
 	"li": "https://rdap.nic.li/",
 	"nl": "https://rdap.sidn.nl/",
-	"so": "https://rdap.nic.so/",
 }

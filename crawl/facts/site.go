@@ -275,13 +275,15 @@ func (v *visit) checkJSON(name, address, accept string, read func(doc []byte, u 
 		if !utf8.Valid(d.body) {
 			a.Problem = "it has bytes that are not UTF-8, which are read as U+FFFD"
 		}
-		a.Declared, a.Skipped = new(len(got.Endpoints)), got.Skipped
+		if a.Skipped = got.Skipped; name == docOpenAPI || name == docManifest {
+			a.Declared = new(len(got.Endpoints))
+		}
 		return new(true), article + " " + noun
 	})
 	if err != nil && doc.status == http.StatusOK && v.ctx.Err() == nil {
 		a.Problem = fmt.Sprintf("the answer broke off after %s", size(len(doc.body)))
 	}
-	if name == docOpenAPI || a.Problem != "" || a.Declared != nil {
+	if name == docOpenAPI || a.Problem != "" || exists != nil && *exists {
 		r := v.record(name, address, doc, exists, reason)
 		r.Problem, r.Declared, r.Skipped = a.Problem, a.Declared, a.Skipped
 	}

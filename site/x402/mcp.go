@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"tollbook/site/jsontext"
 )
 
 // maxMessages is the most messages of a stream that are read.
@@ -143,7 +145,7 @@ func Messages(a Answer) (messages []json.RawMessage) {
 		}
 	}
 	if contentType(a) != "text/event-stream" {
-		add(bytes.TrimSpace(a.Body))
+		add(bytes.TrimSpace(bytes.TrimPrefix(a.Body, []byte(jsontext.ByteOrderMark))))
 		return messages
 	}
 	var data []byte

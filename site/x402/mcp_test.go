@@ -26,3 +26,14 @@ func TestToolSchema(t *testing.T) {
 		}
 	}
 }
+
+// TestMessagesWithMark checks that a byte order mark hides no message.
+func TestMessagesWithMark(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"id":1}`, "\ufeff{\"id\":1}", " {\"id\":1}\n"} {
+		got := Messages(Answer{Status: 200, Body: []byte(body)})
+		if len(got) != 1 || string(got[0]) != `{"id":1}` {
+			t.Errorf("%q has the messages %s", body, got)
+		}
+	}
+}
