@@ -19,6 +19,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl/probe"
 	"tollbook/site/encode"
+	"tollbook/site/rail"
 )
 
 // errUnread is returned if there was nothing to check. The exit status is 2, as for an error in the command line.
@@ -117,6 +118,9 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	if result.SuggestsMCP() && o.pace(ctx, "") == nil {
 		tools, _ = p.ProbeTools(ctx, address, lint.MaxTools) // an error means that it is no MCP server
 	}
+	if readers := p.Look(ctx, result, o.Method == ""); len(readers) > 0 {
+		result.Conflicts = rail.CompareReaders(readers)
+	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)
 	}
@@ -141,6 +145,8 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 		switch failed := len(r.Failed()); {
 		case r.Passed == nil:
 			return fmt.Errorf("%s %w: %s", r.URL, errUnread, r.Reason)
+		case len(r.Conflicts) > 0:
+			return fmt.Errorf("%s asks for two different payments for one request", r.URL)
 		case failed > 0:
 			_, total := r.Counts()
 			return fmt.Errorf("%s fails %d of %d checks", r.URL, failed, total)
