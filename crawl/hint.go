@@ -55,7 +55,7 @@ func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers
 // lookEvery is the least time between two looks at a service.
 const lookEvery = 24 * time.Hour
 
-// lookAgain compares what one endpoint of a service that asked to be paid asks different readers for. Of several, it
+// lookAgain compares what one endpoint asks different readers for that asked to be paid before. Of several, it
 // takes one whose readers differed before, else the one whose last look is the oldest. It uses what is left of the
 // visit's time, and stores the result in answers.
 func (c *Crawler) lookAgain(ctx context.Context, s postgres.DueService, answers []answer) {
@@ -67,7 +67,7 @@ func (c *Crawler) lookAgain(ctx context.Context, s postgres.DueService, answers 
 	var due *answer
 	for i := range answers {
 		a := &answers[i]
-		if a.result.Verdict != probe.Paid || x402.ToolOf(a.result.FinalURL) != "" {
+		if a.result.Verdict != probe.Paid || a.endpoint.LastPaidAt == nil || x402.ToolOf(a.result.FinalURL) != "" {
 			continue
 		}
 		if due == nil || cmp.Or(cmpBool(differs(a.endpoint), differs(due.endpoint)),
@@ -129,8 +129,8 @@ func storeReaders(readers []rail.Reader) (list []checks.Reader) {
 	return list
 }
 
-// declaredPrices returns the prices that a service's OpenAPI documents and its MCP servers' lists of tools declare, for listed endpoints and for those that
-// are about to be added. If several operations match an endpoint, the best match wins, in this order:
+// declaredPrices returns the prices that a service's OpenAPI documents and its MCP servers' lists of tools declare, for
+// listed endpoints and for those that are about to be added. If several operations match an endpoint, the best match wins, in this order:
 //
 //   - the same method and path
 //   - the same method and a path with placeholders that fits

@@ -69,7 +69,7 @@ var troubled = map[string]string{
 	"millstone-grain": "offline", silent: "offline", "windlass-transcode": "offline", "hourglass-cron": "offline",
 	"attic-archive": "offline", "oldgate-sanctions": "offline",
 	"pennyfarthing-tax": "degraded", "cabinet-essays": "degraded", "larkspur-recipes": "degraded",
-	"hedgerow-games": "degraded", "driftwood-treasury": "degraded",
+	"hedgerow-games": "degraded", "driftwood-treasury": "degraded", "milepost-shortlinks": "degraded",
 	"lamplighter-domains": "", "weighbridge-facts": "",
 }
 

@@ -83,8 +83,8 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visi
 		}
 		answers = append(answers, answer{endpoint: e, result: r, at: c.o.Now()})
 	}
-	c.probeHeads(limited, s, answers)
 	c.lookAgain(limited, s, answers)
+	c.probeHeads(limited, s, answers)
 	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return checks.Visit{}, false
 	}

@@ -354,21 +354,21 @@ type TermsConflict struct {
 type ConflictSide struct {
 	// Part of the response, or reader of the response, that is asked to pay so.
 	Place string `json:"place"`
-	// Payment protocol of these terms.
+	// As [PricingEntry.Protocol].
 	Protocol string `json:"protocol" enum:"PriceProtocols"`
-	// Scheme of these terms.
+	// As [PricingEntry.Scheme].
 	Scheme string `json:"scheme"`
-	// CAIP-2 id of the network, or its name if it has none.
+	// As [PricingEntry.Network].
 	Network string `json:"network"`
-	// Asset that is asked for, as received; on EVM networks with its EIP-55 checksum.
-	Asset string `json:"asset"`
-	// Symbol of the asset; UNKNOWN if our table does not have it.
+	// As [PricingEntry.AssetAddress].
+	AssetAddress string `json:"asset_address"`
+	// As [PricingEntry.AssetName].
 	AssetName string `json:"asset_name"`
-	// Amount in atomic units of the asset.
-	Amount string `json:"amount"`
-	// Price in US dollars; null on test networks and if the asset has no known value.
+	// As [PricingEntry.Price].
+	Price string `json:"price"`
+	// As [PricingEntry.PriceUSD].
 	PriceUSD *string `json:"price_usd"`
-	// Recipient that is to be paid; on EVM networks with its EIP-55 checksum.
+	// As [PricingEntry.PayTo].
 	PayTo string `json:"pay_to"`
 }
 

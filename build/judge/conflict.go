@@ -48,8 +48,8 @@ func PublishConflict(c rail.Conflict) site.TermsConflict {
 
 func newConflictSide(a rail.Asked) site.ConflictSide {
 	s := site.ConflictSide{Place: a.Place, Protocol: a.Protocol, Scheme: invisible.Replace(a.Scheme),
-		Network: invisible.Replace(a.Network), Asset: invisible.Replace(x402.SpellAddress(a.NetworkCAIP2, a.Asset)),
-		AssetName: invisible.Replace(a.Value().AssetName), Amount: a.Amount,
+		Network: invisible.Replace(a.Network), AssetAddress: invisible.Replace(x402.SpellAddress(a.NetworkCAIP2, a.Asset)),
+		AssetName: invisible.Replace(a.Value().AssetName), Price: a.Amount,
 		PayTo: invisible.Replace(x402.SpellAddress(a.NetworkCAIP2, a.PayTo))}
 	if a.NetworkCAIP2 != "" {
 		s.Network = a.NetworkCAIP2

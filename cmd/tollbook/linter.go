@@ -12,6 +12,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
+	"tollbook/site/rail"
 )
 
 // lintWorkers is how many URLs are asked at a time.
@@ -156,6 +157,9 @@ func (l *linter) lintURL(ctx context.Context, t target) lint.Report {
 	var tools []probe.ToolResult
 	if result.SuggestsMCP() {
 		tools, _ = l.prober.ProbeTools(ctx, t.url, lint.MaxTools) // an error means that it is no MCP server
+	}
+	if readers := l.prober.Look(ctx, result, t.method == ""); len(readers) > 0 {
+		result.Conflicts = rail.CompareReaders(readers)
 	}
 	report := lint.New(t.url, result, l.headFree(ctx, result))
 	report.AddTools(tools)

@@ -146,8 +146,8 @@ func TestEnvelopes(t *testing.T) {
 	t.Parallel()
 	cases := readEnvelopeCases(t)
 	ca := newAuthority(t)
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "127.0.0.1", -time.Hour, time.Hour)}}, func(w http.ResponseWriter,
-		r *http.Request) {
+	config := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "127.0.0.1", -time.Hour, time.Hour)}}
+	server := startTLS(t, config, func(w http.ResponseWriter, r *http.Request) {
 		i := slices.IndexFunc(cases, func(c envelopeCase) bool { return c.name == r.URL.Path })
 		if i < 0 {
 			http.NotFound(w, r)

@@ -81,7 +81,8 @@ func Conflicts(c x402.Captured, offers []Offer) (list []Conflict) {
 // compareChallenges compares two challenges. Challenges of different methods, networks or assets are alternatives.
 func compareChallenges(offers []Offer, i, k int) *Conflict {
 	a, b := offers[i], offers[k]
-	if !a.Usable() || !b.Usable() || a.Protocol != b.Protocol || a.Scheme != b.Scheme || networkKey(a.Terms) != networkKey(b.Terms) ||
+	if !a.Usable() || !b.Usable() || a.Protocol != b.Protocol || a.Scheme != b.Scheme ||
+		networkKey(a.Terms) != networkKey(b.Terms) ||
 		!strings.EqualFold(a.AssetNorm(), b.AssetNorm()) {
 		return nil
 	}
