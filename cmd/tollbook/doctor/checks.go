@@ -18,6 +18,7 @@ import (
 
 	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/crawl/probe"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
@@ -49,6 +50,9 @@ func Checks(o Options) []Check {
 		one("disk", func(context.Context) Finding { return o.disk() }),
 		one("snapshot", func(context.Context) Finding { return o.snapshot() }),
 		{"bucket", func(ctx context.Context) []Finding { return o.place(ctx, clocks) }},
+	}
+	if names := probe.IgnoredProxies(o.Getenv); len(names) > 0 {
+		list = slices.Insert(list, 2, one("proxy", func(context.Context) Finding { return proxy(names) }))
 	}
 	if len(o.RPC) == 0 {
 		list = append(list, one("nodes", func(context.Context) Finding {
@@ -119,6 +123,12 @@ func (o *Options) contact() Finding {
 			"crawl.contact is not set, or is an example: services on hosts of others are not visited")
 	}
 	return good("%s is named in each request to a service", o.Contact)
+}
+
+// proxy says that the proxies of these variables are not used.
+func proxy(names []string) Finding {
+	return warning(probe.ProxyAdvice, "services are asked directly, although %s names a proxy: a proxy resolves names "+
+		"itself, and the guard against private addresses must see where a request goes", strings.Join(names, ", "))
 }
 
 func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
