@@ -168,6 +168,10 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		where = settings.DatabaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
+	if errors.Is(err, postgres.ErrPooling) {
+		return wrong("set pool_mode = session for this database, or name Postgres itself in DATABASE_URL; the page about "+
+			"hosting says why", "%s: %s", where, oneLine(err))
+	}
 	if errors.Is(err, migration.ErrOlderSchema) {
 		return wrong(
 			"run `tollbook export` with the older program, then `tollbook import` with this one into an empty database",
