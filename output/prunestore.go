@@ -25,6 +25,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 			err = fmt.Errorf("prune %s: %w", p.store, err)
 		}
 	}()
+	steps := NewSteps(p.o.Logger)
 	_, release, err := p.register.Lock(ctx)
 	if err != nil {
 		return pruned, err
@@ -40,6 +41,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if t.checkpoint.Snapshot == "" {
 		return pruned, errNothingThere
 	}
+	steps.Done(ctx, "place locked and read", "generation", t.checkpoint.Generation)
 	previous := ""
 	if t.checkpoint.Previous != nil {
 		previous = *t.checkpoint.Previous
@@ -86,7 +88,12 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 			pruned.Snapshots++
 		}
 	}
-	return pruned, p.store.Delete(ctx, gone)
+	steps.Done(ctx, "snapshots, packs and days listed", "retained", len(retained), "old", len(gone), "erased", pruned.Erased)
+	if err := p.store.Delete(ctx, gone); err != nil {
+		return pruned, err
+	}
+	steps.Done(ctx, "old objects deleted", "snapshots", pruned.Snapshots, "packs", pruned.Packs, "days", pruned.Days)
+	return pruned, nil
 }
 
 // listed returns the ids that a snapshot lists for readers. They must stay while that snapshot is current, however old

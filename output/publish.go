@@ -235,7 +235,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 			err = fmt.Errorf("roll %s back: %w", p.store, err)
 		}
 	}()
-	before := p.store.Traffic()
+	before, steps := p.store.Traffic(), NewSteps(p.o.Logger)
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
@@ -258,6 +258,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err := p.checkKey(t); err != nil {
 		return r, err
 	}
+	steps.Done(ctx, "place locked and read", "generation", t.checkpoint.Generation)
 	tree, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("snapshot %s: %w", id, ErrNotRetained)
@@ -271,6 +272,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err := archive.Verify(ctx, tree, ""); err != nil {
 		return r, fmt.Errorf("snapshot %s: %w", id, err)
 	}
+	steps.Done(ctx, "snapshot checked", "files", len(tree.Names()))
 	if t.checkpoint.Snapshot > id {
 		t.record.Withdrawn = max(t.record.Withdrawn, t.checkpoint.Snapshot)
 	}
@@ -281,7 +283,10 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err != nil {
 		return r, err
 	}
-	err = p.expand(ctx, tree, false, &r)
+	steps.Done(ctx, "pointer written", "generation", r.Checkpoint.Generation)
+	if err = p.expand(ctx, tree, false, &r); err == nil {
+		steps.Done(ctx, "objects expanded", "written", r.Written, "deleted", r.Deleted, "unchanged", r.Unchanged)
+	}
 	r.Bytes, r.Traffic = p.progress.bytesSent(), p.store.Traffic().Since(before)
 	return r, err
 }

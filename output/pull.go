@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -35,6 +36,7 @@ type PullOptions struct {
 	Since    string             // the first day of tables by day ("2026-11-20"); "" for all
 	Key      ed25519.PublicKey  // must have signed the checkpoint; nil for none
 	Progress func(PullProgress) // called from several goroutines, one at a time; nil for none
+	Logger   *slog.Logger       // logs each step; nil logs none
 }
 
 // PullProgress is how much of a pull is done.
@@ -134,6 +136,7 @@ func Pull(ctx context.Context, s objects.Store, o PullOptions) (r PullResult, er
 
 // run copies the tables of a snapshot.
 func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) error {
+	steps := NewSteps(p.o.Logger)
 	if p.state.Digest == c.Digest {
 		if index, err := p.root.ReadFile(indexFile); err == nil && p.has(indexFile) {
 			if wanted, err := p.wanted(index); err == nil && len(p.missing(wanted)) == 0 {
@@ -170,6 +173,7 @@ func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) e
 		return err
 	}
 	r.Files, r.Fetched = len(wanted), len(missing)
+	steps.Done(ctx, "list of tables read", "files", r.Files, "missing", r.Fetched)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(fetchesAtOnce)
 	for _, f := range missing {
@@ -179,6 +183,7 @@ func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) e
 		return err
 	}
 	r.Bytes = p.progress.fetched
+	steps.Done(ctx, "files fetched", "files", r.Fetched, "bytes", r.Bytes)
 	// A crash before leaves unfinished files in workDir, which the next pull continues with.
 
 	if err := p.place(missing); err != nil {
@@ -186,7 +191,11 @@ func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) e
 	}
 	// A crash here leaves an index that names files of the last pull; the next pull finishes without fetching them.
 
-	return p.finish(index, c.Digest)
+	if err := p.finish(index, c.Digest); err != nil {
+		return err
+	}
+	steps.Done(ctx, "files in place", "files", r.Files)
+	return nil
 }
 
 // wanted returns the files of an index that the options choose.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"slices"
 
@@ -19,6 +20,7 @@ type RollbackOptions struct {
 	ChangeKey bool               // allows a checkpoint that is signed with another key, or with none
 	// ListSnapshots returns the IDs that a snapshot lists for readers. Nil stands for all IDs.
 	ListSnapshots func(archive.Tree) ([]string, error)
+	Logger        *slog.Logger // logs each step; nil logs none
 }
 
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
@@ -35,6 +37,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
 		}
 	}()
+	steps := NewSteps(o.Logger)
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return c, false, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
@@ -71,13 +74,15 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 			return c, false, err
 		}
 	}
+	steps.Done(ctx, "folder locked and snapshot checked", "generation", before.Generation)
 	// A crash here leaves nothing: Rollback has only read so far.
 
 	if d.treeID() != "" { // a web server may show the tree
-		b := &Build{folder: d}
-		if err := b.expand(ctx, id, &Result{}); err != nil {
+		b, r := &Build{folder: d}, Result{}
+		if err := b.expand(ctx, id, &r); err != nil {
 			return c, false, err
 		}
+		steps.Done(ctx, "tree expanded", "written", r.Written, "linked", r.Linked)
 		// A crash here leaves a complete tree that no checkpoint names; Prune removes it.
 
 		if err := b.moveCurrent(id); err != nil {
@@ -97,8 +102,12 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 		Erased: before.Erased, // a rollback restores no pack
 	}
 	c = c.Sign(o.Key)
-	return c, true, d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
+	err = d.disk.Replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
+	if err == nil {
+		steps.Done(ctx, "checkpoint written", "generation", c.Generation)
+	}
+	return c, true, err
 }
 
 // checkListed returns ErrErased unless the current snapshot lists another one.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Steps logs the steps of a build or a publication: a line when each has ended, with its counts and the time since the
+// Steps logs the steps of a command on a publication: a line when each has ended, with its counts and the time since the
 // step before.
 type Steps struct {
 	logger *slog.Logger

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -26,6 +27,7 @@ type VerifyOptions struct {
 	// Files reads every file of the snapshot by itself, if the place has no list of expanded objects.
 	Files  bool
 	Report func(name string, err error) // called for each fault, never concurrently; nil for none
+	Logger *slog.Logger                 // logs each step; nil logs none
 }
 
 // Verified counts what was verified.
@@ -81,6 +83,7 @@ func (v *verifier) report(name string, err error) error {
 }
 
 func (v *verifier) run(ctx context.Context) error {
+	steps := NewSteps(v.o.Logger)
 	_, data, err := objects.ReadObject(ctx, v.store, archive.CheckpointFile, objects.GetOptions{},
 		archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,17 +111,25 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 	}
+	steps.Done(ctx, "checkpoint and directory read", "files", len(tree.Names()))
 	if err := v.members(ctx, tree, archive.SnapshotName(c.Snapshot)); err != nil {
 		return err
 	}
 	v.result.Files = len(tree.Names())
+	steps.Done(ctx, "files read", "files", v.result.Files)
 	if err := v.packs(ctx, tree); err != nil {
 		return err
 	}
+	steps.Done(ctx, "packs read", "packs", v.result.Packs)
 	if err := v.days(ctx, tree); err != nil {
 		return err
 	}
-	return v.expanded(ctx, tree)
+	steps.Done(ctx, "days read", "days", v.result.Days)
+	if err := v.expanded(ctx, tree); err != nil {
+		return err
+	}
+	steps.Done(ctx, "expanded objects read", "objects", v.result.Objects)
+	return nil
 }
 
 // signature verifies the signature of the checkpoint with the expected key. The key in the snapshot, which is nil if it

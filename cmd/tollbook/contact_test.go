@@ -101,3 +101,14 @@ func TestSubmissionWithoutContact(t *testing.T) {
 	}
 	p.interrupt(t, os.Interrupt)
 }
+
+// TestProxyIsNamed checks that a crawl says once that it does not use the proxy of the environment, without its password.
+func TestProxyIsNamed(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t), "https_proxy=http://me:s3cret@127.0.0.1:1"}
+	code, _, stderr := tollbook(t, env, "crawl", "--once", "--crawl-contact", testContact)
+	if n := strings.Count(stderr, "not through the proxy of the environment"); code != 0 || n != 1 ||
+		!strings.Contains(stderr, "variables=https_proxy") || strings.Contains(stderr, "s3cret") {
+		t.Errorf("exit %d, said %d times, want 0 and 1:\n%s", code, n, stderr)
+	}
+}

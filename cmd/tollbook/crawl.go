@@ -117,6 +117,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err := o.checkContact(ctx, db, guard); err != nil {
 		return err
 	}
+	warnOfProxy(logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
 	}

@@ -117,6 +117,7 @@ func (o *directoryOptions) newWorker(
 	if err := o.checkContact(ctx, db, guard); err != nil {
 		return nil, err
 	}
+	warnOfProxy(wo.logger)
 	free, err := o.freeHosts()
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -124,6 +125,8 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	look("an example of a contact", map[string]string{"contact": "warning"}, env,
 		"to the section [crawl] of tollbook.toml",
 		"--crawl-contact", "https://tollbook.example/bot")
+	look("a proxy", map[string]string{"proxy": "warning"}, append(slices.Clone(env), "HTTPS_PROXY=http://me:s3cret@127.0.0.1:1"),
+		"although HTTPS_PROXY names a proxy")
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env,
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("no key", map[string]string{"snapshot": "warning", "published": "warning"}, env,

@@ -109,6 +109,7 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 	if err := db.RefuseSample(ctx); err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
+	warnOfProxy(logger)
 	c := crawl.New(db.DB, crawl.Options{HostGap: o.HostGap, Logger: logger},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer c.Close()

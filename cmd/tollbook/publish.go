@@ -207,7 +207,8 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 		return err
 	}
 	c, moved, err := folder.Rollback(ctx, id,
-		output.RollbackOptions{Key: key, ChangeKey: o.ChangeKey, ListSnapshots: build.ListSnapshots})
+		output.RollbackOptions{Key: key, ChangeKey: o.ChangeKey, ListSnapshots: build.ListSnapshots,
+			Logger: newLogger(ctx, slog.LevelWarn)})
 	if err != nil {
 		return explainRollback(err)
 	}

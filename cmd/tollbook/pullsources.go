@@ -81,6 +81,7 @@ func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name
 	if err := db.RefuseSample(ctx); err != nil {
 		return fmt.Errorf("no source was read: %w", err)
 	}
+	warnOfProxy(logger)
 	v := crawl.New(db.DB, crawl.Options{HostGap: o.pace.HostGap, Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer v.Close()

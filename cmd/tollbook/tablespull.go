@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -92,7 +93,8 @@ EXIT STATUS
 func runTablesPull(ctx context.Context, o tablesPullOptions, place string, stdout io.Writer) error {
 	bar := terminal.NewTransfer()
 	defer bar.Finish()
-	p := output.PullOptions{To: o.To, Tables: o.Tables, Formats: o.Formats, Since: o.Since, Progress: bar.SetFiles}
+	p := output.PullOptions{To: o.To, Tables: o.Tables, Formats: o.Formats, Since: o.Since, Progress: bar.SetFiles,
+		Logger: newLogger(ctx, slog.LevelWarn)}
 	var err error
 	if o.Key != "" {
 		if p.Key, err = archive.ReadPublicKey(o.Key); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ EXIT STATUS
 }
 
 func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Writer) error {
-	v := output.VerifyOptions{Packs: build.ListPacks, Files: o.Files}
+	v := output.VerifyOptions{Packs: build.ListPacks, Files: o.Files, Logger: newLogger(ctx, slog.LevelWarn)}
 	if o.Key != "" {
 		var err error
 		if v.Key, err = archive.ReadPublicKey(o.Key); err != nil {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -33,6 +36,15 @@ func (o *visitOptions) guard() (*probe.Guard, error) {
 		return nil, terminal.UsageErrorf("--crawl-allow-private: %w", err)
 	}
 	return guard, nil
+}
+
+// warnOfProxy says once that services are not asked through the proxy that the environment names.
+func warnOfProxy(logger *slog.Logger) {
+	if names := probe.IgnoredProxies(os.Getenv); len(names) > 0 {
+		logger.Warn("services are asked directly, not through the proxy of the environment: a proxy resolves names itself, "+
+			"and the guard against private addresses must see where a request goes",
+			"variables", strings.Join(names, ", "), "do", probe.ProxyAdvice)
+	}
 }
 
 // checkContact returns an error if a listed service is on a host of others, and there is no contact.

@@ -36,6 +36,9 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 		return c, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	if err := checkPooling(ctx, conn, config); err != nil {
+		return c, err
+	}
 	var program string
 	if c.Schema, program, err = migration.ReadSchema(ctx, conn); err != nil {
 		return c, err

@@ -72,6 +72,7 @@ func OpenFor(ctx context.Context, dsn string, o Options) (*DB, error) {
 // applicationName names the program's connections in pg_stat_activity.
 const applicationName = "tollbook"
 
+// newPool connects to a database. It returns ErrPooling for one that cannot keep what belongs to a connection.
 func newPool(ctx context.Context, dsn, name string, o Options) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -84,6 +85,15 @@ func newPool(ctx context.Context, dsn, name string, o Options) (*pgxpool.Pool, e
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
+	}
+	conn, err := pool.Acquire(ctx)
+	if err == nil {
+		err = checkPooling(ctx, conn.Conn(), config.ConnConfig)
+		conn.Release()
+	}
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
 	return pool, nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
+	"tollbook/crawl/probe"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site/postgres"
@@ -50,6 +51,9 @@ func Checks(o Options) []Check {
 		one("disk", func(context.Context) Finding { return o.disk() }),
 		one("snapshot", func(context.Context) Finding { return o.snapshot() }),
 		{"bucket", func(ctx context.Context) []Finding { return o.place(ctx, clocks) }},
+	}
+	if names := probe.IgnoredProxies(o.Getenv); len(names) > 0 {
+		list = slices.Insert(list, 2, one("proxy", func(context.Context) Finding { return proxy(names) }))
 	}
 	if len(o.RPC) == 0 {
 		list = append(list, one("nodes", func(context.Context) Finding {
@@ -122,6 +126,12 @@ func (o *Options) contact() Finding {
 	return good("%s is named in each request to a service", o.Contact)
 }
 
+// proxy says that the proxies of these variables are not used.
+func proxy(names []string) Finding {
+	return warning(probe.ProxyAdvice, "services are asked directly, although %s names a proxy: a proxy resolves names "+
+		"itself, and the guard against private addresses must see where a request goes", strings.Join(names, ", "))
+}
+
 func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 	dsn, where := o.DatabaseURL, "DATABASE_URL"
 	if dsn == "" {
@@ -159,6 +169,10 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		where = settings.DatabaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
+	if errors.Is(err, postgres.ErrPooling) {
+		return wrong("set pool_mode = session for this database, or name Postgres itself in DATABASE_URL; the page about "+
+			"hosting says why", "%s: %s", where, oneLine(err))
+	}
 	if errors.Is(err, migration.ErrOlderSchema) {
 		return wrong(
 			"run `tollbook export` with the older program, then `tollbook import` with this one into an empty database",

@@ -67,22 +67,23 @@ func (o *Options) cost(place string) (f Finding) {
 	return f
 }
 
+const storeAccess = "check AWS_ENDPOINT_URL, AWS_REGION and the rights of AWS_ACCESS_KEY_ID: put, get, list and delete"
+
 // tryStore writes an object under a random name, reads it, and deletes it.
 func tryStore(ctx context.Context, store objects.Store) (finding Finding) {
-	const access = "check AWS_ENDPOINT_URL, AWS_REGION and the rights of AWS_ACCESS_KEY_ID: put, get, list and delete"
 	name := "doctor-" + strings.ToLower(rand.Text())
 	text := []byte("Tollbook doctor checked with this object that it can write here. It may be deleted.\n")
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if err := store.Delete(clean, []string{name}); err != nil && finding.State != Wrong {
-			finding = wrong(access, "%s does not delete: %s; delete %s by hand", store, oneLine(err), name)
+			finding = wrong(storeAccess, "%s does not delete: %s; delete %s by hand", store, oneLine(err), name)
 		}
 	}()
 	etag, err := store.Put(ctx, name, bytes.NewReader(text),
 		objects.PutOptions{IfNone: true, Header: objects.Header{Type: "text/plain"}})
 	if err != nil {
-		return wrong(access, "%s refuses to store an object: %s", store, oneLine(err))
+		return wrong(storeAccess, "%s refuses to store an object: %s", store, oneLine(err))
 	}
 	_, body, err := store.Get(ctx, name, objects.GetOptions{})
 	if err == nil {
@@ -94,21 +95,42 @@ func tryStore(ctx context.Context, store objects.Store) (finding Finding) {
 		}
 	}
 	if err != nil {
-		return wrong(access, "%s does not return a stored object: %s", store, oneLine(err))
+		return wrong(storeAccess, "%s does not return a stored object: %s", store, oneLine(err))
 	}
-	const conditions = "publish from one machine only, or to a store that supports If-Match and If-None-Match, " +
-		"because " +
-		"only the lock in the database keeps two publishers apart"
-	_, again := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true})
-	_, other := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfMatch: strings.Map(changeDigit, etag)})
-	for _, err := range []error{again, other} {
-		if errors.Is(err, archive.ErrCondition) {
-			continue
+	return tryConditions(ctx, store, name, etag)
+}
+
+// tryConditions writes an object on conditions that do not hold, and on one that does. Stores that do not know
+// conditions refuse such a write, or store it as if there were none.
+func tryConditions(ctx context.Context, store objects.Store, name, etag string) Finding {
+	const advice = "publish from one machine only, because only the lock in the database keeps two publishers apart, or to " +
+		"a store with conditional writes; the page about hosting lists some"
+	write := func(o objects.PutOptions) error {
+		_, err := store.Put(ctx, name, strings.NewReader("Tollbook doctor wrote this. It may be deleted.\n"), o)
+		return err
+	}
+	for _, try := range []struct {
+		header  string
+		options objects.PutOptions
+	}{
+		{"If-None-Match", objects.PutOptions{IfNone: true}},
+		{"If-Match", objects.PutOptions{IfMatch: strings.Map(changeDigit, etag)}},
+	} {
+		switch err := write(try.options); {
+		case errors.Is(err, archive.ErrCondition):
+		case err == nil:
+			return warning(advice, "%s ignores %s in silence: it stored an object although the condition did not hold", store,
+				try.header)
+		case errors.Is(err, errors.ErrUnsupported):
+			return warning(advice, "%s refuses writes with %s: it does not support conditional writes", store, try.header)
+		default:
+			return wrong(storeAccess, "%s: a conditional write: %s", store, oneLine(err))
 		}
-		if err == nil || errors.Is(err, errors.ErrUnsupported) {
-			return warning(conditions, "%s can be written to, but does not support conditional writes", store)
-		}
-		return wrong(access, "%s: a conditional write: %s", store, oneLine(err))
+	}
+	if err := write(objects.PutOptions{IfMatch: etag}); errors.Is(err, archive.ErrCondition) {
+		return warning(advice, "%s refuses a write with If-Match and the ETag that it returned", store)
+	} else if err != nil {
+		return wrong(storeAccess, "%s: a conditional write: %s", store, oneLine(err))
 	}
 	return good("%s stores, returns and deletes an object, and supports conditional writes", store)
 }

@@ -12,7 +12,9 @@ var sectionIntros = []struct{ name, about string }{
 	{"", "These keys come before the first section of the file. Commands that find and check services use all, " +
 		"others not `directory`"},
 	{"site", "Name, words and look of the pages: build, up, work, demo"},
-	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve, doctor"},
+	{"crawl", "Visits to services: crawl, up, work, services import, services verify, lint, build, serve, doctor. " +
+		"Services are asked directly: HTTPS_PROXY, HTTP_PROXY and ALL_PROXY are ignored and there is no key for a proxy, " +
+		"because a proxy resolves names itself and the guard against private addresses must see where a request goes"},
 	{"services", "A file of services that is applied at each start: up"},
 	{"serve", "Readers and the operator's metrics: serve, up, work"},
 	{"submissions", "The operator's command on new submissions and suggestions: serve, up"},
