@@ -1,11 +1,13 @@
 package rows
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 )
 
 // A struct that is a row of a statement names the column of each field and its type in the tag of the field, as in
@@ -45,6 +47,17 @@ func Unnest[T any](list []T) (from string, args []any) {
 		args[i] = array.Interface()
 	}
 	return fmt.Sprintf("unnest(%s) AS v (%s)", strings.Join(arrays, ", "), strings.Join(names, ", ")), args
+}
+
+// CopyStructs copies a list into the columns of T of a table by one COPY.
+func CopyStructs[T any](ctx context.Context, tx pgx.Tx, table string, list []T) error {
+	columns := columnsOf[T]()
+	return Copy(ctx, tx, table, Columns[T](), list, func(row []any, of *T) {
+		value := reflect.ValueOf(of).Elem()
+		for i, c := range columns {
+			row[i] = value.FieldByIndex(c.field.Index).Interface()
+		}
+	})
 }
 
 // column is a field of a row.
