@@ -230,7 +230,6 @@ func (b *bench) measure(s *stage, run func(*bench)) error {
 	var cancel context.CancelFunc
 	b.dir = dir
 	b.ctx, cancel = context.WithCancel(b.ctx)
-	b.atEnd(func() { err = errors.Join(err, os.RemoveAll(dir)) })
 	err = attempt(func() {
 		defer func() {
 			cancel()
@@ -243,6 +242,7 @@ func (b *bench) measure(s *stage, run func(*bench)) error {
 		}
 		run(b)
 	})
+	err = errors.Join(err, os.RemoveAll(dir))
 	if len(b.Results) > 0 {
 		err = errors.Join(err, b.print())
 	}

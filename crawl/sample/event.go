@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// Selectors and events of contracts on EVM chains when a payment is settled.
+// Events of contracts on EVM chains when a payment is settled.
 var (
 	transferTopic      = topic("Transfer(address,address,uint256)")
 	authorizationTopic = topic("AuthorizationUsed(address,bytes32)")
@@ -19,7 +19,6 @@ var (
 
 // Contracts with the same address on every EVM chain.
 const (
-	multicall = "0xca11bde05977b3631167028862be2a173976ca11"
 	uptoProxy = "0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"
 	escrow    = "0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003" // of batch settlement
 )
@@ -61,55 +60,8 @@ func (t transaction) transferOf(i int) int {
 // nonce returns the nonce of the ith authorisation.
 func (t transaction) nonce(i int) string { return topic("nonce " + t.hash + "/" + strconv.Itoa(i)) }
 
-// call returns the contract that the transaction calls, and its input.
-func (t transaction) call() (to, input string) {
-	p := t.payments[0]
-	switch {
-	case p.rail.scheme == "upto":
-		return uptoProxy, "0x" + topic("settle")[2:10] + words(p.payer, p.payee) + amountWord(p.amount)[2:]
-	case p.rail.scheme == "batch-settlement":
-		return escrow, "0x" + topic("settle(address,address)")[2:10] + words(p.payee, p.token)
-	case len(t.payments) == 1:
-		return p.token, "0x" + t.authorization(0)
-	}
-	return multicall, "0x82ad56cb" + t.aggregate()
-}
-
-// authorization returns the call transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, v, r, s).
-// It has no valid signature, because the accounts have no keys.
-func (t transaction) authorization(i int) string {
-	p := t.payments[i]
-	sum := t.nonce(i)[2:]
-	return "e3ee160e" + words(p.payer, p.payee) + amountWord(p.amount)[2:] + number(0) + number(p.at.Unix()+300) +
-		sum + number(27) + topic("r" + sum)[2:] + topic("s" + sum)[2:]
-}
-
-// aggregate returns the argument of aggregate3: an array of (address target, bool allowFailure, bytes callData).
-func (t transaction) aggregate() string {
-	var b strings.Builder
-	b.WriteString(number(32) + number(int64(len(t.payments))))
-	const callLength = 4 + 9*32
-	const padded = (callLength + 31) / 32 * 32
-	for i := range t.payments {
-		b.WriteString(number(int64(len(t.payments)*32 + i*(4*32+padded))))
-	}
-	for i, p := range t.payments {
-		b.WriteString(word(p.token)[2:] + number(0) + number(96) + number(callLength) + t.authorization(i) +
-			strings.Repeat("00", padded-callLength))
-	}
-	return b.String()
-}
-
-// words returns addresses as 32 bytes each, without 0x.
-func words(a, b string) string { return word(a)[2:] + word(b)[2:] }
-
 // word returns an address as 32 bytes.
 func word(address string) string { return "0x" + strings.Repeat("0", 24) + address[2:] }
-
-// number returns an integer as 32 bytes, without 0x.
-func number(n int64) string {
-	return hex.EncodeToString(big.NewInt(n).FillBytes(make([]byte, 32)))
-}
 
 // amountWord returns an amount in atomic units as 32 bytes.
 func amountWord(amount string) string {

@@ -272,21 +272,11 @@ func (c *liveChain) branch(block int64, now time.Time) branch {
 	return after
 }
 
-// hash returns the hash of a block on a branch. The last bytes are its number, so that a block is found without a list.
+// hash returns the hash of a block on a branch. The last bytes are its number.
 func (c *liveChain) hash(block int64, b branch) string {
 	sum := c.digest([]byte("block " + strconv.FormatInt(block, 10) + "/" + strconv.Itoa(int(b))))
 	binary.BigEndian.PutUint64(sum[24:], uint64(block))
 	return "0x" + hex.EncodeToString(sum[:])
-}
-
-// blockByHash returns a block by its hash, on the branch that is visible at now.
-func (c *liveChain) blockByHash(hash string, now time.Time) (block int64, ok bool) {
-	b, err := hex.DecodeString(strings.TrimPrefix(hash, "0x"))
-	if err != nil || len(b) != 32 {
-		return 0, false
-	}
-	block = int64(binary.BigEndian.Uint64(b[24:]))
-	return block, block >= 0 && block <= c.head(now) && c.hash(block, c.branch(block, now)) == hash
 }
 
 // sent returns the transactions of the blocks [first, last] that are visible at now, in order.

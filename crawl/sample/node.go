@@ -2,10 +2,10 @@ package sample
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +15,8 @@ import (
 	"github.com/creachadair/jrpc2/jhttp"
 )
 
-// node answers JSON-RPC like a node of an EVM chain: the methods that readers of settlements call, with the limits of
-// public nodes.
+// node answers JSON-RPC like a node of an EVM chain, with the limits of public nodes. It has the methods that a reader
+// of settlements calls, and of blocks, transactions and receipts the members that it reads.
 type node struct {
 	chain *liveChain
 	now   func() time.Time
@@ -34,20 +34,11 @@ const (
 func serveNode(c *liveChain, now func() time.Time) (h http.Handler, end func() error) {
 	n := &node{c, now}
 	bridge := jhttp.NewBridge(handler.Map{
-		"web3_clientVersion": n.answer(0, func([]json.RawMessage) (any, error) {
-			return "tollbook-sample", nil
-		}),
-		"net_version": n.answer(0, func([]json.RawMessage) (any, error) {
-			return strings.TrimPrefix(c.network, "eip155:"), nil
-		}),
-		"eth_syncing": n.answer(0, func([]json.RawMessage) (any, error) { return false, nil }),
 		"eth_chainId": n.answer(0, func([]json.RawMessage) (any, error) { return n.chainID(), nil }),
 		"eth_blockNumber": n.answer(0, func([]json.RawMessage) (any, error) {
 			return quantity(c.head(n.now())), nil
 		}),
 		"eth_getBlockByNumber":      n.answer(1, n.blockByNumber),
-		"eth_getBlockByHash":        n.answer(1, n.blockByHash),
-		"eth_getBlockReceipts":      n.answer(1, n.blockReceipts),
 		"eth_getLogs":               n.answer(1, n.logs),
 		"eth_getTransactionByHash":  n.answer(1, n.transactionByHash),
 		"eth_getTransactionReceipt": n.answer(1, n.receipt),
@@ -113,124 +104,51 @@ func (n *node) blockByNumber(params []json.RawMessage) (any, error) {
 	return n.block(block, full(params), now), nil
 }
 
-func (n *node) blockByHash(params []json.RawMessage) (any, error) {
-	now := n.now()
-	var hash string
-	if err := json.Unmarshal(params[0], &hash); err != nil {
-		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "invalid block hash")
-	}
-	block, ok := n.chain.blockByHash(hash, now)
-	if !ok {
-		return nil, nil
-	}
-	return n.block(block, full(params), now), nil
-}
-
 // full reports whether the call asks for whole transactions.
 func full(params []json.RawMessage) bool { return len(params) > 1 && string(params[1]) == "true" }
 
-// blockJSON is a block in the format of nodes. Roots and the like are hashes of the right length that prove nothing.
 type blockJSON struct {
-	Number           string `json:"number"`
-	Hash             string `json:"hash"`
-	ParentHash       string `json:"parentHash"`
-	Nonce            string `json:"nonce"`
-	MixHash          string `json:"mixHash"`
-	Sha3Uncles       string `json:"sha3Uncles"`
-	LogsBloom        string `json:"logsBloom"`
-	TransactionsRoot string `json:"transactionsRoot"`
-	StateRoot        string `json:"stateRoot"`
-	ReceiptsRoot     string `json:"receiptsRoot"`
-	Miner            string `json:"miner"`
-	Difficulty       string `json:"difficulty"`
-	ExtraData        string `json:"extraData"`
-	Size             string `json:"size"`
-	GasLimit         string `json:"gasLimit"`
-	GasUsed          string `json:"gasUsed"`
-	BaseFeePerGas    string `json:"baseFeePerGas"`
-	Timestamp        string `json:"timestamp"`
-	Transactions     []any  `json:"transactions"`
-	Uncles           []any  `json:"uncles"`
+	Number       string `json:"number"`
+	Hash         string `json:"hash"`
+	ParentHash   string `json:"parentHash"`
+	LogsBloom    string `json:"logsBloom"`
+	Timestamp    string `json:"timestamp"`
+	Transactions []any  `json:"transactions"` // hashes, or whole
 }
-
-const gasOf = 85_000 // of a payment
 
 func (n *node) block(block int64, full bool, now time.Time) *blockJSON {
 	c := n.chain
-	hash := c.hash(block, c.branch(block, now))
-	parent := "0x" + strings.Repeat("0", 64)
+	b := &blockJSON{Number: quantity(block), Hash: c.hash(block, c.branch(block, now)),
+		ParentHash: "0x" + strings.Repeat("0", 64), Timestamp: quantity(c.stamp(block).Unix()), Transactions: []any{}}
 	if block > 0 {
-		parent = c.hash(block-1, c.branch(block-1, now))
+		b.ParentHash = c.hash(block-1, c.branch(block-1, now))
 	}
-	b := &blockJSON{
-		Number: quantity(block), Hash: hash, ParentHash: parent, Nonce: "0x0000000000000000",
-		MixHash: topic("mix " + hash), Sha3Uncles: topic("uncles"),
-		TransactionsRoot: topic("transactions " + hash), StateRoot: topic("state " + hash),
-		ReceiptsRoot: topic("receipts " + hash),
-		Miner:        "0x4200000000000000000000000000000000000011", Difficulty: "0x0",
-		ExtraData: "0x" + hex.EncodeToString([]byte(Domain)),
-		GasLimit:  quantity(30_000_000), BaseFeePerGas: "0xf4240", Timestamp: quantity(c.stamp(block).Unix()),
-		Transactions: []any{}, Uncles: []any{},
-	}
-	var gas int64
 	var events []event
-	for i, t := range c.sent(block, block, now) {
+	for _, t := range c.sent(block, block, now) {
 		events = append(events, t.settling()...)
-		gas += t.gas()
 		if full {
-			b.Transactions = append(b.Transactions, n.transaction(t, i, hash))
+			b.Transactions = append(b.Transactions, transactionJSON{t.hash, b.Hash, t.settler})
 		} else {
 			b.Transactions = append(b.Transactions, t.hash)
 		}
 	}
-	b.GasUsed, b.LogsBloom, b.Size = quantity(gas), bloom(events), quantity(600+300*int64(len(b.Transactions)))
+	b.LogsBloom = bloom(events)
 	return b
 }
 
-func (t transaction) gas() int64 { return gasOf * int64(len(t.payments)) }
-
 type transactionJSON struct {
-	BlockHash            string `json:"blockHash"`
-	BlockNumber          string `json:"blockNumber"`
-	From                 string `json:"from"`
-	To                   string `json:"to"`
-	Gas                  string `json:"gas"`
-	GasPrice             string `json:"gasPrice"`
-	MaxFeePerGas         string `json:"maxFeePerGas"`
-	MaxPriorityFeePerGas string `json:"maxPriorityFeePerGas"`
-	Hash                 string `json:"hash"`
-	Input                string `json:"input"`
-	Nonce                string `json:"nonce"`
-	TransactionIndex     string `json:"transactionIndex"`
-	Value                string `json:"value"`
-	Type                 string `json:"type"`
-	AccessList           []any  `json:"accessList"`
-	ChainID              string `json:"chainId"`
-	V                    string `json:"v"`
-	YParity              string `json:"yParity"`
-	R                    string `json:"r"`
-	S                    string `json:"s"`
-}
-
-func (n *node) transaction(t transaction, index int, blockHash string) *transactionJSON {
-	to, input := t.call()
-	return &transactionJSON{
-		BlockHash: blockHash, BlockNumber: quantity(t.block), From: t.settler, To: to, Gas: quantity(2 * t.gas()),
-		GasPrice:     "0xf4240",
-		MaxFeePerGas: "0x1e8480", MaxPriorityFeePerGas: "0x0", Hash: t.hash, Input: input, Nonce: quantity(t.block),
-		TransactionIndex: quantity(int64(index)),
-		Value:            "0x0", Type: "0x2", AccessList: []any{}, ChainID: n.chainID(), V: "0x1", YParity: "0x1",
-		R: topic("r" + t.hash), S: topic("s" + t.hash),
-	}
+	Hash      string `json:"hash"`
+	BlockHash string `json:"blockHash"`
+	From      string `json:"from"`
 }
 
 func (n *node) transactionByHash(params []json.RawMessage) (any, error) {
 	now := n.now()
-	t, index, _, ok, err := n.find(params[0], now)
+	t, _, _, ok, err := n.find(params[0], now)
 	if err != nil || !ok {
 		return nil, err
 	}
-	return n.transaction(t, index, n.chain.hash(t.block, n.chain.branch(t.block, now))), nil
+	return transactionJSON{t.hash, n.chain.hash(t.block, n.chain.branch(t.block, now)), t.settler}, nil
 }
 
 // find returns a transaction with its index in its block and the index of its first log.
@@ -279,69 +197,113 @@ func (n *node) placed(t transaction, index, firstLog int, blockHash string) []*l
 }
 
 type receiptJSON struct {
-	BlockHash         string     `json:"blockHash"`
-	BlockNumber       string     `json:"blockNumber"`
-	From              string     `json:"from"`
-	To                string     `json:"to"`
-	ContractAddress   *string    `json:"contractAddress"`
-	TransactionHash   string     `json:"transactionHash"`
-	TransactionIndex  string     `json:"transactionIndex"`
-	Type              string     `json:"type"`
-	Status            string     `json:"status"`
-	GasUsed           string     `json:"gasUsed"`
-	CumulativeGasUsed string     `json:"cumulativeGasUsed"`
-	EffectiveGasPrice string     `json:"effectiveGasPrice"`
-	LogsBloom         string     `json:"logsBloom"`
-	Logs              []*logJSON `json:"logs"`
+	TransactionHash string     `json:"transactionHash"`
+	BlockHash       string     `json:"blockHash"`
+	Logs            []*logJSON `json:"logs"`
 }
 
 func (n *node) receipt(params []json.RawMessage) (any, error) {
 	now := n.now()
-	t, _, _, ok, err := n.find(params[0], now)
+	t, index, firstLog, ok, err := n.find(params[0], now)
 	if err != nil || !ok {
 		return nil, err
 	}
-	for _, r := range n.receipts(t.block, now) {
-		if r.TransactionHash == t.hash {
-			return r, nil
-		}
-	}
-	return nil, nil
+	hash := n.chain.hash(t.block, n.chain.branch(t.block, now))
+	return &receiptJSON{t.hash, hash, n.placed(t, index, firstLog, hash)}, nil
 }
 
-func (n *node) blockReceipts(params []json.RawMessage) (any, error) {
-	now := n.now()
-	var hash string
-	if json.Unmarshal(params[0], &hash) == nil && len(hash) == 66 {
-		block, ok := n.chain.blockByHash(hash, now)
-		if !ok {
-			return nil, nil
+// filter is the parameter of eth_getLogs.
+type filter struct {
+	FromBlock json.RawMessage   `json:"fromBlock"`
+	ToBlock   json.RawMessage   `json:"toBlock"`
+	Address   oneOrMore         `json:"address"`
+	Topics    []json.RawMessage `json:"topics"`
+}
+
+// oneOrMore is a string or a list of strings.
+type oneOrMore []string
+
+func (o *oneOrMore) UnmarshalJSON(raw []byte) error {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		if one != "" {
+			*o = oneOrMore{one}
 		}
-		return n.receipts(block, now), nil
+		return nil
 	}
-	block, beyond, err := n.number(params[0], now)
-	if err != nil || beyond {
+	return json.Unmarshal(raw, (*[]string)(o))
+}
+
+// any reports whether o contains text or is empty.
+func (o oneOrMore) any(text string) bool {
+	return len(o) == 0 || slices.ContainsFunc(o, func(s string) bool { return strings.EqualFold(s, text) })
+}
+
+func (n *node) logs(params []json.RawMessage) (any, error) {
+	now := n.now()
+	var f filter
+	if err := json.Unmarshal(params[0], &f); err != nil {
+		return nil, jrpc2.Errorf(jrpc2.InvalidParams, "invalid filter: %v", err)
+	}
+	topics := make([]oneOrMore, len(f.Topics))
+	for i, raw := range f.Topics {
+		if err := json.Unmarshal(raw, &topics[i]); err != nil {
+			return nil, jrpc2.Errorf(jrpc2.InvalidParams, "invalid topic %d", i)
+		}
+	}
+	first, last, err := n.span(f, now)
+	if err != nil {
 		return nil, err
 	}
-	return n.receipts(block, now), nil
+	wanted := func(l *logJSON) bool {
+		if !f.Address.any(l.Address) || len(l.Topics) < len(topics) {
+			return false
+		}
+		for i, t := range topics {
+			if !t.any(l.Topics[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	list := []*logJSON{}
+	block, hash, index, firstLog := int64(-1), "", 0, 0
+	for _, t := range n.chain.sent(first, last, now) {
+		if t.block != block {
+			block, hash, index, firstLog = t.block, n.chain.hash(t.block, n.chain.branch(t.block, now)), 0, 0
+		}
+		logs := n.placed(t, index, firstLog, hash)
+		for _, l := range logs {
+			if wanted(l) {
+				list = append(list, l)
+			}
+		}
+		index, firstLog = index+1, firstLog+len(logs)
+	}
+	return list, nil
 }
 
-func (n *node) receipts(block int64, now time.Time) []*receiptJSON {
-	hash := n.chain.hash(block, n.chain.branch(block, now))
-	list := []*receiptJSON{}
-	var gas int64
-	logs := 0
-	for i, t := range n.chain.sent(block, block, now) {
-		to, _ := t.call()
-		events := t.settling()
-		gas += t.gas()
-		list = append(list, &receiptJSON{
-			BlockHash: hash, BlockNumber: quantity(block), From: t.settler, To: to, TransactionHash: t.hash,
-			TransactionIndex: quantity(int64(i)), Type: "0x2", Status: "0x1",
-			GasUsed: quantity(t.gas()), CumulativeGasUsed: quantity(gas), EffectiveGasPrice: "0xf4240",
-			LogsBloom: bloom(events), Logs: n.placed(t, i, logs, hash),
-		})
-		logs += len(events)
+// span returns the range of blocks of a filter.
+func (n *node) span(f filter, now time.Time) (first, last int64, err error) {
+	first, last = n.chain.head(now), n.chain.head(now)
+	var beyond bool
+	for raw, to := range map[*json.RawMessage]*int64{&f.FromBlock: &first, &f.ToBlock: &last} {
+		if len(*raw) == 0 {
+			continue
+		}
+		var past bool
+		if *to, past, err = n.number(*raw, now); err != nil {
+			return 0, 0, err
+		}
+		beyond = beyond || past
 	}
-	return list
+	switch {
+	case first > last:
+		return 0, 0, jrpc2.Errorf(jrpc2.InvalidParams, "invalid block range params")
+	case beyond:
+		return 0, 0, jrpc2.Errorf(-32000, "block range extends beyond current head block")
+	case last-first >= maxRange:
+		return 0, 0, jrpc2.Errorf(codeRange, "eth_getLogs is limited to a 10,000 range")
+	}
+	return first, last, nil
 }

@@ -8,23 +8,25 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // Response is a response of an endpoint without an envelope, after its newest envelope: the last conclusive one, or the
 // last inconclusive one after that.
 type Response struct {
-	EndpointID  uuid.UUID
-	Conclusive  bool
-	ReceivedAt  time.Time // or when the request was abandoned
-	Method      string
-	URL         string
-	StatusCode  *int        // nil without a response
-	Header      http.Header // only headers that may be published
-	Body        []byte      // its first 16 KiB
-	Truncated   bool
-	TLSVerified bool
-	Exchange    Exchange
-	SHA256      []byte // of status, header and body
+	EndpointID  uuid.UUID   `db:"endpoint_id,uuid"`
+	Conclusive  bool        `db:"conclusive,boolean"`
+	ReceivedAt  time.Time   `db:"received_at,timestamptz"` // or when the request was abandoned
+	Method      string      `db:"method,text"`
+	URL         string      `db:"url,text"`
+	StatusCode  *int        `db:"status_code,integer"` // nil without a response
+	Header      http.Header `db:"header,jsonb"`        // only headers that may be published
+	Body        []byte      `db:"body,bytea"`          // its first 16 KiB
+	Truncated   bool        `db:"truncated,boolean"`
+	TLSVerified bool        `db:"tls_verified,boolean"`
+	Exchange    Exchange    `db:"exchange,jsonb"`
+	SHA256      []byte      `db:"sha256,bytea"` // of status, header and body
 }
 
 // Exchange describes how a response was obtained and how it was classified.
@@ -88,25 +90,23 @@ func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (ma
 	for _, e := range stored {
 		by[e.EndpointID] = EndpointResponses{Envelope: e}
 	}
-	var a Response
-	err = r.each(ctx, `
-		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified,
-			exchange, sha256
-		FROM responses WHERE endpoint_id = ANY($1)`,
-		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header,
-			&a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
-		func() {
-			of := by[a.EndpointID]
-			if a.Conclusive {
-				of.Conclusive = new(a)
-			} else {
-				of.Inconclusive = new(a)
-			}
-			by[a.EndpointID] = of
-			a = Response{}
-		}, endpoints)
+	found, err := r.tx.Query(ctx, `SELECT `+rows.Columns[Response]()+` FROM responses WHERE endpoint_id = ANY($1)`,
+		endpoints)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	responses, err := pgx.CollectRows(found, pgx.RowToAddrOfStructByName[Response])
+	if err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	for _, a := range responses {
+		of := by[a.EndpointID]
+		if a.Conclusive {
+			of.Conclusive = a
+		} else {
+			of.Inconclusive = a
+		}
+		by[a.EndpointID] = of
 	}
 	return by, nil
 }

@@ -8,27 +8,30 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // Check is one visit to a service.
 type Check struct {
-	ServiceID           int64
-	CheckedAt           time.Time // when the visit ended
-	ID                  uuid.UUID
-	Counted             bool    // conclusive
-	Status              *string // of this visit, or of the last conclusive one before it; nil before the first
-	IsUp                bool
-	StatusCode          *int
-	ResponseTimeMS      *int
-	EndpointsFound      int
-	ErrorMessage        *string
-	ConsecutiveFailures int     // after this visit
-	UncountedReason     *string // why the visit does not count, see site.NoEndpoints; nil if it counts
+	ServiceID      int64     `db:"service_id,bigint"`
+	CheckedAt      time.Time `db:"checked_at,timestamptz"` // when the visit ended
+	ID             uuid.UUID `db:"id,uuid"`
+	Counted        bool      `db:"counted,boolean"` // conclusive
+	Status         *string   `db:"status,text"`     // of this visit, or of the last conclusive one before it; nil before the first
+	IsUp           bool      `db:"is_up,boolean"`
+	StatusCode     *int      `db:"status_code,integer"`
+	ResponseTimeMS *int      `db:"response_time_ms,integer"`
+	EndpointsFound int       `db:"endpoints_found,integer"`
+	ErrorMessage   *string   `db:"error_message,text"`
+	// after this visit
+	ConsecutiveFailures int `db:"consecutive_failures,integer"`
+	// why the visit does not count, see site.NoEndpoints; nil if it counts
+	UncountedReason *string `db:"uncounted_reason,text"`
 }
 
 // checkColumns are the columns of checks in the order of Check's fields.
-const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms,
-	endpoints_found, error_message, consecutive_failures, uncounted_reason`
+var checkColumns = rows.Columns[Check]()
 
 // recordChecks stores the checks that are not stored yet, and returns which of the list these are. It modifies the
 // list.
@@ -89,31 +92,17 @@ func excludeStored(checks []*Check, stored map[uuid.UUID]bool) ([]*Check, []bool
 	return list, fresh
 }
 
-// queueChecks inserts checks of open hours. Their days must have partitions. A check that is stored already is ignored;
-// recordNew detects that afterwards.
+// queueChecks inserts checks of open hours that are not stored yet. Their days must have partitions.
 func queueChecks(b *pgx.Batch, checks []*Check) {
-	n := len(checks)
-	if n == 0 {
+	if len(checks) == 0 {
 		return
 	}
-	// pgx would write a uuid.UUID as text
-	services, times, ids := make([]int64, n), make([]time.Time, n), make([][16]byte, n)
-	counted, statuses, up := make([]bool, n), make([]*string, n), make([]bool, n)
-	codes, responses, endpoints := make([]*int, n), make([]*int, n), make([]int, n)
-	messages, failures, reasons := make([]*string, n), make([]int, n), make([]*string, n)
+	list := make([]Check, len(checks))
 	for i, c := range checks {
-		services[i], times[i], ids[i], counted[i], statuses[i], up[i] = c.ServiceID, c.CheckedAt, c.ID, c.Counted,
-			c.Status, c.IsUp
-		codes[i], responses[i], endpoints[i], messages[i], failures[i], reasons[i] = c.StatusCode, c.ResponseTimeMS,
-			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures, c.UncountedReason
+		list[i] = *c
 	}
-	b.Queue(`
-		INSERT INTO checks (`+checkColumns+`)
-		SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[], $4::boolean[], $5::text[], $6::boolean[],
-			$7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[], $12::text[])
-		ON CONFLICT DO NOTHING`,
-		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures,
-		reasons)
+	from, args := rows.Unnest(list)
+	b.Queue(`INSERT INTO checks (`+checkColumns+`) SELECT * FROM `+from+` ON CONFLICT DO NOTHING`, args...)
 }
 
 // moveLate moves checks of sealed hours to the first time that is not sealed, because sealed hours accept no rows. Such
@@ -128,21 +117,22 @@ func moveLate(checks []*Check, sealed time.Time) {
 	}
 }
 
-// queueSuspects queues a query for the services with a stored check that is not older than their first check in the
-// list. There are hardly any.
+// queueSuspects queues a query for the services with a stored check that is not older than one in the list. There are
+// hardly any.
 func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
-	ids, of := servicesOf(len(checks), func(i int) int64 { return checks[i].ServiceID })
-	first := make([]time.Time, len(ids))
-	for i := range checks {
-		if n, at := of[i], checks[i].CheckedAt; first[n].IsZero() || at.Before(first[n]) {
-			first[n] = at
-		}
+	type check struct {
+		ServiceID int64     `db:"service_id,bigint"`
+		CheckedAt time.Time `db:"checked_at,timestamptz"`
+	}
+	list := make([]check, len(checks))
+	for i, c := range checks {
+		list[i] = check{c.ServiceID, c.CheckedAt}
 	}
 	var suspect []int64
+	from, args := rows.Unnest(list)
 	b.Queue(`
-		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS new (service_id, first)
-			JOIN service_states s USING (service_id)
-		WHERE s.newest_check_at >= new.first`, ids, first).Query(func(rows pgx.Rows) (err error) {
+		SELECT DISTINCT s.service_id FROM `+from+` JOIN service_states s USING (service_id)
+		WHERE s.newest_check_at >= v.checked_at`, args...).Query(func(rows pgx.Rows) (err error) {
 		suspect, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})

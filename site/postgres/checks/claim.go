@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // Claim says when a service was first seen to name a recipient.
@@ -22,35 +24,34 @@ const claimDays = 90
 // maxRecipient is the maximum length in bytes of a recipient and of a network in a claim. A longer text is no address.
 const maxRecipient = 1024
 
-// claimList collects the columns of claims.
-type claimList struct {
-	endpoints        [][16]byte // pgx would write a uuid.UUID as text
-	networks, payees []string
-	since            []time.Time
+// claimList collects claims.
+type claimList []claimRow
+
+type claimRow struct {
+	Endpoint uuid.UUID `db:"endpoint,uuid"`
+	Network  string    `db:"network,text"`
+	Payee    string    `db:"payee,text"`
+	Since    time.Time `db:"since,timestamptz"`
 }
 
 func (l *claimList) add(endpoint uuid.UUID, network, payTo string, since time.Time) {
-	if network == "" || payTo == "" || len(network) > maxRecipient || len(payTo) > maxRecipient {
-		return
+	if network != "" && payTo != "" && len(network) <= maxRecipient && len(payTo) <= maxRecipient {
+		*l = append(*l, claimRow{endpoint, network, payTo, since})
 	}
-	l.endpoints, l.networks = append(l.endpoints, endpoint), append(l.networks, network)
-	l.payees, l.since = append(l.payees, payTo), append(l.since, since)
 }
 
 // queue inserts the claims that are not stored yet. A stored claim keeps its beginning, unless the new one is earlier.
-func (l *claimList) queue(b *pgx.Batch) {
-	if len(l.endpoints) == 0 {
+func (l claimList) queue(b *pgx.Batch) {
+	if len(l) == 0 {
 		return
 	}
+	from, args := rows.Unnest(l)
 	b.Queue(`
 		INSERT INTO recipient_claims AS c (service_id, network_caip2, pay_to, first_seen_at)
-		SELECT e.service_id, v.network, v.payee, min(v.since)
-		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::timestamptz[]) AS v (endpoint, network, payee, since)
-			JOIN endpoints e ON e.id = v.endpoint
+		SELECT e.service_id, v.network, v.payee, min(v.since) FROM `+from+` JOIN endpoints e ON e.id = v.endpoint
 		GROUP BY 1, 2, 3
 		ON CONFLICT (service_id, network_caip2, pay_to) DO UPDATE SET first_seen_at = excluded.first_seen_at
-			WHERE excluded.first_seen_at < c.first_seen_at`,
-		l.endpoints, l.networks, l.payees, l.since)
+			WHERE excluded.first_seen_at < c.first_seen_at`, args...)
 }
 
 // QueueClaims inserts the claims of all stored prices, for a database that was loaded.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,17 +15,30 @@ import (
 
 // Envelope is the newest response of an endpoint with an envelope, as received.
 type Envelope struct {
-	EndpointID  uuid.UUID
-	ReceivedAt  time.Time
-	Method      string
-	URL         string
-	StatusCode  int
-	Header      http.Header // without cookies
-	Body        []byte
-	Truncated   bool
-	TLSVerified bool
-	SHA256      []byte // of status, payment headers and body
-	Exchange    Exchange
+	EndpointID  uuid.UUID   `db:"endpoint_id,uuid"`
+	ReceivedAt  time.Time   `db:"received_at,timestamptz"`
+	Method      string      `db:"method,text"`
+	URL         string      `db:"url,text"`
+	StatusCode  int         `db:"status_code,integer"`
+	Header      http.Header `db:"header,jsonb"` // without cookies
+	Body        []byte      `db:"body,bytea"`
+	Truncated   bool        `db:"truncated,boolean"`
+	TLSVerified bool        `db:"tls_verified,boolean"`
+	SHA256      []byte      `db:"sha256,bytea"` // of status, payment headers and body
+	Exchange    Exchange    `db:"exchange,jsonb"`
+}
+
+// renewal is what an envelope that equals the stored one changes.
+type renewal struct {
+	EndpointID  uuid.UUID `db:"endpoint_id,uuid"`
+	ReceivedAt  time.Time `db:"received_at,timestamptz"`
+	Method      string    `db:"method,text"`
+	URL         string    `db:"url,text"`
+	StatusCode  int       `db:"status_code,integer"`
+	Truncated   bool      `db:"truncated,boolean"`
+	TLSVerified bool      `db:"tls_verified,boolean"`
+	SHA256      []byte    `db:"sha256,bytea"`
+	Exchange    Exchange  `db:"exchange,jsonb"`
 }
 
 // envelopeChunk is how many bytes of bodies one statement sends at most, because strangers choose the size of a body.
@@ -34,26 +48,25 @@ const envelopeChunk = 4 << 20
 // exchange, and its header and body are not sent. Earlier responses without an envelope are deleted, because they no
 // longer explain a verdict.
 func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) error {
-	var all []*Envelope
-	for _, e := range endpoints {
-		if e.Envelope != nil {
-			all = append(all, e.Envelope)
+	var all []Envelope
+	var renewals []renewal
+	for _, v := range endpoints {
+		if e := v.Envelope; e != nil {
+			all = append(all, *e)
+			renewals = append(renewals, renewal{e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Truncated,
+				e.TLSVerified, e.SHA256, e.Exchange})
 		}
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	c := envelopeRows(all)
+	from, args := rows.Unnest(renewals)
 	same, err := rows.Column[uuid.UUID](ctx, tx, `
-		WITH v AS MATERIALIZED (
-			SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[],
-				$7::boolean[], $8::bytea[], $9::jsonb[])
-				AS v (id, at, method, url, status, truncated, verified, sha256, exchange)
-		), older AS (DELETE FROM responses WHERE endpoint_id = ANY($1))
-		UPDATE envelopes e SET received_at = v.at, method = v.method, url = v.url, status_code = v.status,
-			truncated = v.truncated, tls_verified = v.verified, exchange = v.exchange
-		FROM v WHERE e.endpoint_id = v.id AND e.sha256 = v.sha256 RETURNING e.endpoint_id`,
-		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges)
+		WITH v AS MATERIALIZED (SELECT * FROM `+from+`),
+			older AS (DELETE FROM responses WHERE endpoint_id IN (SELECT endpoint_id FROM v))
+		UPDATE envelopes e SET received_at = v.received_at, method = v.method, url = v.url, status_code = v.status_code,
+			truncated = v.truncated, tls_verified = v.tls_verified, exchange = v.exchange
+		FROM v WHERE e.endpoint_id = v.endpoint_id AND e.sha256 = v.sha256 RETURNING e.endpoint_id`, args...)
 	if err != nil {
 		return fmt.Errorf("renew envelopes: %w", err)
 	}
@@ -61,7 +74,7 @@ func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) 
 	for _, id := range same {
 		renewed[id] = true
 	}
-	var fresh []*Envelope
+	var fresh []Envelope
 	bytes := 0
 	for i, e := range all {
 		if !renewed[e.EndpointID] {
@@ -78,49 +91,19 @@ func recordEnvelopes(ctx context.Context, tx pgx.Tx, endpoints []EndpointVisit) 
 }
 
 // replaceEnvelopes writes envelopes in place of the stored ones.
-func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []*Envelope) error {
-	c := envelopeRows(list)
-	for _, e := range list {
-		c.headers, c.bodies = append(c.headers, e.Header), append(c.bodies, e.Body)
-	}
+func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []Envelope) error {
+	from, args := rows.Unnest(list)
 	_, err := tx.Exec(ctx, `
-		INSERT INTO envelopes (endpoint_id, received_at, method, url, status_code, truncated, tls_verified, sha256,
-			exchange, header, body)
-		SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[],
-			$7::boolean[], $8::bytea[], $9::jsonb[], $10::jsonb[], $11::bytea[])
+		INSERT INTO envelopes (`+rows.Columns[Envelope]()+`) SELECT * FROM `+from+`
 		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method,
 			url = excluded.url,
 			status_code = excluded.status_code, truncated = excluded.truncated, tls_verified = excluded.tls_verified,
 			sha256 = excluded.sha256, exchange = excluded.exchange, header = excluded.header, body = excluded.body`,
-		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges, c.headers, c.bodies)
+		args...)
 	if err != nil {
 		return fmt.Errorf("keep envelopes: %w", err)
 	}
 	return nil
-}
-
-// envelopeArrays contains the columns of envelopes as arrays for unnest.
-type envelopeArrays struct {
-	ids                 []uuid.UUID
-	at                  []time.Time
-	methods, urls       []string
-	statuses            []int
-	truncated, verified []bool
-	sums, bodies        [][]byte
-	exchanges           []Exchange
-	headers             []map[string][]string
-}
-
-// envelopeRows returns the columns that every statement about envelopes needs.
-func envelopeRows(list []*Envelope) (c envelopeArrays) {
-	for _, e := range list {
-		c.ids, c.at, c.methods, c.urls = append(c.ids, e.EndpointID), append(c.at, e.ReceivedAt),
-			append(c.methods, e.Method), append(c.urls, e.URL)
-		c.statuses, c.truncated, c.verified = append(c.statuses, e.StatusCode), append(c.truncated, e.Truncated),
-			append(c.verified, e.TLSVerified)
-		c.sums, c.exchanges = append(c.sums, e.SHA256), append(c.exchanges, e.Exchange)
-	}
-	return c
 }
 
 // Envelopes reads the newest envelopes of a service's endpoints, by endpoint.
@@ -140,24 +123,15 @@ func ServiceEnvelopes(ctx context.Context, q rows.Querier, services []int64) (ma
 	return by, err
 }
 
-// envelopeColumns are the columns of envelopes in the order of Envelope's fields.
-const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated,
-	tls_verified, sha256, exchange`
+// envelopeColumns are the columns of envelopes in the order of Envelope's fields. Endpoints have a method, too.
+var envelopeColumns = strings.Replace(rows.Columns[Envelope](), "method", "envelopes.method", 1)
 
-func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) (list []*Envelope, err error) {
+func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) ([]*Envelope, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read envelopes: %w", err)
 	}
-	var e Envelope
-	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode,
-		&e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
-		func() error {
-			stored := e
-			list = append(list, &stored)
-			e = Envelope{} // the next row must not share maps or slices
-			return nil
-		})
+	list, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[Envelope])
 	if err != nil {
 		return nil, fmt.Errorf("read envelopes: %w", err)
 	}

@@ -3,10 +3,13 @@ package checks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // recordFindings stores what visits found beside checks and states, one statement for each table, because a statement
@@ -81,27 +84,15 @@ func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 
 // queueEndpointStates updates endpoints from their responses, except for the method.
 func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
-	n := len(endpoints)
-	if n == 0 {
+	if len(endpoints) == 0 {
 		return
 	}
-	ids, probed := make([]uuid.UUID, n), make([]time.Time, n)
-	verdicts, descriptions, types, fingerprints := make([]*string, n), make([]*string, n), make([]*string, n),
-		make([]*string, n)
-	classes, reasons, times := make([]string, n), make([]string, n), make([]*int, n)
-	paid, headAt, headFree := make([]bool, n), make([]*time.Time, n), make([]*bool, n)
-	headURLs, headStatuses := make([]*string, n), make([]*int, n)
-	asks, offers, signed := make([]bool, n), make([][]Offer, n), make([]bool, n)
-	lookedAt, readers := make([]*time.Time, n), make([][]Reader, n)
-	for i, e := range endpoints {
-		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict,
-			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
-		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
-			e.HeadAt, e.HeadFree
-		headURLs[i], headStatuses[i], asks[i], signed[i] = e.HeadURL, e.HeadStatus, e.AsksPayment, e.Signed
-		offers[i] = append([]Offer{}, e.Offers...) // an empty list is no null
-		lookedAt[i], readers[i] = e.LookedAt, append([]Reader{}, e.Readers...)
+	list := slices.Clone(endpoints)
+	for i := range list {
+		list[i].Offers = append([]Offer{}, list[i].Offers...) // an empty list is no null
+		list[i].Readers = append([]Reader{}, list[i].Readers...)
 	}
+	from, args := rows.Unnest(list)
 	b.Queue(`
 		UPDATE endpoints e SET last_probed_at = v.at, verdict = coalesce(v.verdict, e.verdict),
 			verdict_at = CASE WHEN v.verdict IS NULL THEN e.verdict_at ELSE v.at END, class = v.class,
@@ -115,14 +106,7 @@ func queueEndpointStates(b *pgx.Batch, endpoints []EndpointVisit) {
 			looked_at = coalesce(v.looked_at, e.looked_at),
 			readers = CASE WHEN v.looked_at IS NULL THEN e.readers ELSE v.readers END,
 			signed = CASE WHEN v.verdict IS NULL THEN e.signed ELSE v.signed END
-		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[],
-			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[],
-			$13::text[], $14::integer[], $15::boolean[], $16::jsonb[], $17::timestamptz[], $18::jsonb[], $19::boolean[])
-			AS v (id, at, verdict, class, reason, ms, paid, description, mime_type, fingerprint, head_at, head_free,
-				head_url, head_status, asks, offers, looked_at, readers, signed)
-		WHERE e.id = v.id`,
-		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree,
-		headURLs, headStatuses, asks, offers, lookedAt, readers, signed)
+		FROM `+from+` WHERE e.id = v.id`, args...)
 }
 
 // queueMethod stores the method that responded, unless another endpoint of the path has it. Each endpoint needs its own

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,69 +15,49 @@ import (
 
 // Price is one way to pay an endpoint, with the time in which it was asked for.
 type Price struct {
-	EndpointID        uuid.UUID
-	Since             time.Time
-	Position          int // index in accepts
-	Until             *time.Time
-	Scheme            string
-	Network           string // as received
-	NetworkCAIP2      *string
-	Asset             string
-	PayTo             string
-	Amount            string // atomic units; for issued currencies of the XRP Ledger the value
-	MaxTimeoutSeconds *int
-	Extra             *string // JSON text as received; nil when absent
-	X402Version       int
-	Signed            bool // whether the request that found it was signed
+	EndpointID        uuid.UUID  `db:"endpoint_id,uuid"`
+	Since             time.Time  `db:"since,timestamptz"`
+	Position          int        `db:"position,integer"` // index in accepts
+	Until             *time.Time `db:"until,timestamptz"`
+	Scheme            string     `db:"scheme,text"`
+	Network           string     `db:"network,text"` // as received
+	NetworkCAIP2      *string    `db:"network_caip2,text"`
+	Asset             string     `db:"asset,text"`
+	PayTo             string     `db:"pay_to,text"`
+	Amount            string     `db:"amount,text[]::numeric"` // atomic units; for issued currencies of the XRP Ledger the value
+	MaxTimeoutSeconds *int       `db:"max_timeout_seconds,integer"`
+	Extra             *string    `db:"extra,text"` // JSON text as received; nil when absent
+	X402Version       int        `db:"x402_version,integer"`
+	Signed            bool       `db:"signed,boolean"` // whether the request that found it was signed
 }
 
 // queuePrices inserts the prices that are not stored yet, with the claims of their recipients.
 func queuePrices(b *pgx.Batch, list []Price) {
-	n := len(list)
-	if n == 0 {
+	if len(list) == 0 {
 		return
 	}
-	// pgx would write a uuid.UUID as text
-	ids, since, positions, until := make([][16]byte, n), make([]time.Time, n), make([]int, n), make([]*time.Time, n)
-	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
-	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n),
-		make([]*string, n), make([]int, n)
-	signed := make([]bool, n)
 	var claims claimList
-	for i, p := range list {
+	for _, p := range list {
 		if p.NetworkCAIP2 != nil {
 			claims.add(p.EndpointID, *p.NetworkCAIP2, p.PayTo, p.Since)
 		}
-		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position,
-			p.Until, p.Scheme, p.Network, p.NetworkCAIP2
-		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i], signed[i] = p.Asset, p.PayTo, p.Amount,
-			p.MaxTimeoutSeconds, p.Extra, p.X402Version, p.Signed
 	}
-	b.Queue(`
-		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount,
-			max_timeout_seconds, extra, x402_version, signed)
-		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra,
-			version, signed
-		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
-			$8::text[], $9::text[], $10::text[],
-			$11::integer[], $12::text[], $13::integer[], $14::boolean[]) AS v (id, since, position, until, scheme,
-			network, caip2, asset, payee, amount, timeout, extra, version, signed)
-		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
-		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions,
-		signed)
+	from, args := rows.Unnest(list)
+	b.Queue(`INSERT INTO prices (`+rows.Columns[Price]()+`) SELECT * FROM `+from+`
+		ON CONFLICT (endpoint_id, since, position) DO NOTHING`, args...)
 	claims.queue(b)
 }
 
 // priceColumns are the columns of prices in the order of Price's fields.
-const priceColumns = `endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount::text,
-	max_timeout_seconds, extra, x402_version, prices.signed`
+var priceColumns = strings.NewReplacer("amount", "amount::text", "signed", "prices.signed").
+	Replace(rows.Columns[Price]())
 
 func prices(ctx context.Context, q rows.Querier, sql string, args ...any) ([]Price, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
-	p, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Price])
+	p, err := pgx.CollectRows(rows, pgx.RowToStructByName[Price])
 	if err != nil {
 		return nil, fmt.Errorf("read prices: %w", err)
 	}

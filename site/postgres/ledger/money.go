@@ -76,12 +76,6 @@ func (a amount) value() any {
 	return int64(a.small)
 }
 
-// AmountValue returns a decimal amount as an argument for a numeric column.
-func AmountValue(text string) any {
-	a, _ := parseAmount(text)
-	return a.value()
-}
-
 // money is an exact decimal: units / 10^scale.
 type money struct {
 	units amount

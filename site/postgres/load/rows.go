@@ -10,7 +10,6 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
-	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/rows"
 )
 
@@ -23,9 +22,7 @@ const (
 	endpointColumns = "id service_id method method_declared path description mime_type origin " +
 		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
 		"fingerprint head_at head_free declared_price offers"
-	dayColumns   = "service_id day checks counted up timed response_ms histogram"
-	checkColumns = "service_id checked_at id counted status is_up status_code " +
-		"response_time_ms endpoints_found error_message consecutive_failures uncounted_reason"
+	dayColumns = "service_id day checks counted up timed response_ms histogram"
 )
 
 // gather lists what each service has of something.
@@ -89,35 +86,9 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 					e.DeclaredPrice, e.Offers)
 			})
 		},
-		func() error {
-			return rows.Copy(ctx, tx, "envelopes",
-				"endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange",
-				envelopes,
-				func(row []any, e *checks.Envelope) {
-					rows.Put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body,
-						e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
-				})
-		},
-		func() error {
-			return rows.Copy(ctx, tx, "responses",
-				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified "+
-					"exchange sha256", answers,
-				func(row []any, a *checks.Response) {
-					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header,
-						a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
-				})
-		},
-		func() error {
-			return rows.Copy(ctx, tx, "prices",
-				"endpoint_id since position until scheme network network_caip2 asset pay_to amount "+
-					"max_timeout_seconds extra x402_version",
-				prices, func(row []any, p *checks.Price) {
-					amount := ledger.AmountValue(p.Amount)
-					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2,
-						p.Asset, p.PayTo, amount, p.MaxTimeoutSeconds,
-						p.Extra, p.X402Version)
-				})
-		},
+		func() error { return rows.CopyStructs(ctx, tx, "envelopes", envelopes) },
+		func() error { return rows.CopyStructs(ctx, tx, "responses", answers) },
+		func() error { return rows.CopyStructs(ctx, tx, "prices", prices) },
 		func() error {
 			return rows.Copy(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot",
 				changes, func(row []any, c *numbered) {
@@ -164,9 +135,5 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Service) (n i
 	if err != nil {
 		return 0, err
 	}
-	err = rows.Copy(ctx, tx, "checks", checkColumns, all, func(row []any, c *checks.Check) {
-		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
-			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures, c.UncountedReason)
-	})
-	return int64(len(days) + len(all)), err
+	return int64(len(days) + len(all)), rows.CopyStructs(ctx, tx, "checks", all)
 }
