@@ -62,7 +62,8 @@ func startingPrice(item *site.ServiceListItem) string {
 		return ""
 	}
 	if item.PriceCondition != nil {
-		return ", " + display.Dollars(*item.MinPriceUSD) + " (" + display.Markdown(*item.PriceCondition, display.MaxLine) + ")"
+		return ", " + display.Dollars(*item.MinPriceUSD) + " (" +
+			display.Markdown(*item.PriceCondition, display.MaxLine) + ")"
 	}
 	return ", from " + display.Dollars(*item.MinPriceUSD)
 }
