@@ -13,6 +13,7 @@ var GoFiles embed.FS
 var Enums = map[string][]string{
 	"AdviceLevels":      {AdviceGood, AdviceCaution, AdviceDoNotPay, AdviceUnknown},
 	"BodyEncodings":     {"utf-8", "base64"},
+	"BuyerNeeds":        {"deposit", "account", "approval", "subscription"},
 	"CandidateEvidence": CandidateEvidence,
 	"CatalogueTypes":    CatalogueTypes,
 	"Causes":            Causes,

@@ -311,13 +311,6 @@ type PricingEntry struct {
 	RecipientReason *string `json:"recipient_reason" enum:"ReceptionReasons"`
 }
 
-// Clients are the packages of the clients whose payments are known from running them, in the order in which they are
-// published.
-var Clients = []string{"x402-fetch", "@x402/fetch", "mppx", "@solana/mpp", "@getalby/lightning-tools"}
-
-// BuyerNeeds are the codes of what a buyer may need before a payment.
-var BuyerNeeds = []string{"deposit", "account", "approval", "subscription"}
-
 // PayableBy says who can pay by an option, and what a buyer needs first. It is no judgment of the service.
 type PayableBy struct {
 	// Packages of the clients that pay by this option, by the table of clients that are run; empty if none of these

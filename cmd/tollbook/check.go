@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -196,6 +197,7 @@ type record struct {
 	body    json.RawMessage     // AddressLookup as received
 	service *site.ServiceDetail // nil if the directory does not return it
 	options []option
+	needs   []string           // what buyers need first, with the option, each once
 	first   *site.Time         // since when the URL is observed
 	history []site.PayToChange // of the URL's recipients, newest first
 }
@@ -231,6 +233,14 @@ func observe(ctx context.Context, r *directory.Reader, normal string) (*record, 
 	return o, nil
 }
 
+// orAtomic returns a price in dollars, or else in atomic units.
+func orAtomic(usd *string, atomic string) string {
+	if usd != nil {
+		return "$" + own(*usd)
+	}
+	return own(atomic) + " atomic units"
+}
+
 // addOptions collects the payment options at the URL, and the history of its recipients.
 func (o *record) addOptions() {
 	for i := range o.Prices {
@@ -261,6 +271,16 @@ func (o *record) addOptions() {
 				q.Network = *p.NetworkCAIP2
 			}
 			inDetail = append(inDetail, q)
+			for _, need := range p.PayableBy.Conditions {
+				text := fmt.Sprintf("%s on %s by %s: %s", orAtomic(p.PriceUSD, p.Price), networkName(q.Network), own(p.Scheme),
+					own(need.Text))
+				if words := p.PayableBy.Words(); words != "" {
+					text += "; " + own(words)
+				}
+				if !slices.Contains(o.needs, text) {
+					o.needs = append(o.needs, text)
+				}
+			}
 		}
 	}
 	if o.Clipped { // the look-up leaves out options

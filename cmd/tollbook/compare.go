@@ -113,6 +113,9 @@ func (f *findings) addKnown(record *record) {
 		}
 		f.add(aboutOption, resultUnknown, "a standard client can't sign a payment: %s", reason)
 	}
+	for _, text := range record.needs {
+		f.add(aboutOption, resultNote, "%s", text)
+	}
 	if len(record.AlsoListed) > 0 {
 		f.add(aboutListing, resultNote, "other services list this URL, too: %s",
 			own(strings.Join(record.AlsoListed, ", ")))

@@ -16,6 +16,7 @@ var contract = map[string]string{
 		verified boolean
 		endpoint_count integer
 		min_price_usd number|null
+		price_condition string|null
 		networks string[]
 		uptime_24h number|null
 		avg_response_time_ms integer|null
@@ -55,6 +56,7 @@ var contract = map[string]string{
 		check_interval_minutes integer
 		endpoint_count integer
 		min_price_usd number|null
+		price_condition string|null
 		uptime_24h number|null
 		uptime UptimeWithCoverage
 		avg_response_time_ms integer|null
@@ -194,7 +196,16 @@ var contract = map[string]string{
 		testnet boolean
 		price_caveat string|null
 		protocol string
-		settled SettledPrice|null`,
+		settled SettledPrice|null
+		payable_by PayableBy`,
+	"PayableBy": `
+		clients string[]|null
+		browser boolean|null
+		smart_wallets boolean|null
+		conditions BuyerNeed[]`,
+	"BuyerNeed": `
+		code string
+		text string`,
 	"SettledPrice": `
 		median_usd string|null
 		p95_usd string|null

@@ -179,6 +179,7 @@ Grade F: GET /quote, row 2: no recipient in any known field.
 Prices
   $0.0025 in USDC on Base (eip155:8453) by exact, to 0x209693Bc6afc0C5328bA36FaF03C514EF312287C
     2500 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+    Standard clients do not pay it: extra is "USDC" / "2"; the token's domain is "USD Coin" / "2"
   up to 1 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 on eip155:999999 by upto, to (none)
     can't be paid: no recipient
 

@@ -53,7 +53,6 @@ type attempt struct {
 type clientPayment struct {
 	Scheme, To, Invoice string
 	Network, Amount     any
-	Asset               string
 	Accepted            json.RawMessage // the row of a payment over x402
 }
 

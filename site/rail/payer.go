@@ -6,8 +6,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// mppClients are the clients that pay by a method and intent of MPP, as TestClients shows. A pair that is absent is paid
-// by none of them; a nil list is unknown, because it depends on members of the challenge that are not stored: mppx
+// mppClients are the clients that pay by a method and intent of MPP, as TestClients shows. A pair that is absent is
+// paid by none of them; a nil list is unknown, because it depends on members of the challenge that are not stored: mppx
 // signs for evm/charge if credentialTypes contains authorization, and for tempo/session if it knows the escrow.
 var mppClients = map[string][]string{
 	"tempo/charge":       {x402.ClientMPP},

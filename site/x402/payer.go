@@ -111,8 +111,8 @@ func paysFirst(x *exhibit, r *exhibitRow) bool {
 	return false
 }
 
-// paysMPP reports whether mppx pays by a row of version 2: it signs EIP-3009 under the domain that extra names, and asks
-// for the description of the resource.
+// paysMPP reports whether mppx pays by a row of version 2: it signs EIP-3009 under the domain that extra names, and
+// asks for the description of the resource.
 func paysMPP(x *exhibit, r *exhibitRow) bool {
 	method := r.extra.text("assetTransferMethod")
 	return r.Scheme == "exact" && AddressNamespace(r.NetworkCAIP2) == "eip155" && (method == "" || method == "eip3009") &&
@@ -130,8 +130,8 @@ func sponsored(top object) bool {
 // contracts. Source: github.com/circlefin/stablecoin-evm, release 2.2.0, and Circle's list of contract addresses.
 var circleNative = []string{"eip155:1", "eip155:10", "eip155:137", "eip155:42161", "eip155:43114", "eip155:8453"}
 
-// smartWallets reports whether a wallet that is a contract can pay by a row, nil if that is unknown. Circle Gateway takes
-// signatures of plain keys alone. Permit2 asks a contract whether a signature is its own (EIP-1271), and so does USDC
+// smartWallets reports whether a wallet that is a contract can pay by a row, nil if that is unknown. Circle Gateway
+// takes signatures of plain keys alone. Permit2 asks a contract whether a signature is its own (EIP-1271), and so does USDC
 // where Circle issues it.
 func (r *exhibitRow) smartWallets() *bool {
 	method := r.extra.text("assetTransferMethod")

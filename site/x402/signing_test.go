@@ -3,6 +3,7 @@ package x402
 import (
 	"encoding/base64"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,6 +78,17 @@ func TestUnsignableRows(t *testing.T) {
 		{"a scheme of its own", std(`{"x402Version":2,"accepts":[{"scheme":"exact_permit","network":"eip155:8453",` +
 			`"amount":"1000",` + usdc + payTo + extra),
 			[]string{`GET /x, row 1: standard clients do not know the scheme "exact_permit"`}},
+		{"a token that has Permit2 alone, without its method", std(`{"x402Version":2,"accepts":[{"scheme":"exact",` +
+			`"network":"eip155:56","amount":"1000","asset":"0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",` + payTo + extra),
+			[]string{"GET /x, row 1: extra.assetTransferMethod is missing: clients sign for EIP-3009, which the token lacks"}},
+		{"a channel on Solana without who authorises", std(`{"x402Version":2,"accepts":[{"scheme":"upto",` +
+			`"network":"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp","amount":"1000",` +
+			`"asset":"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",` +
+			`"payTo":"4FsXRuYP99qC3zHyRJy2eNejxsx5aSxDmbgvbU5qa2Fq","maxTimeoutSeconds":300,` +
+			`"extra":{"feePayer":"2wKupLR9q6wXYppw8Gr2NvWxKBUqm4PPJKkQfoxHDBg4"}}]}`),
+			[]string{"GET /x, row 1: extra.receiverAuthorizer is missing, without which no client can open the channel"}},
+		{"version 1 inside a JSON string", body(`"` + strings.ReplaceAll(first, `"`, `\"`) + `"`),
+			[]string{"GET /x: the body is not JSON but quoted+raw"}},
 		{"no terms", body("{}"), nil},
 	} {
 		got := UnsignableRows(Evidence{Endpoint: "GET /x", Captured: Capture(c.answer)})

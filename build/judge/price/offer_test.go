@@ -76,3 +76,37 @@ func TestCaveat(t *testing.T) {
 		t.Errorf("caveat without prices = %q, want null", *got)
 	}
 }
+
+// TestLowestWithoutCondition checks that a price for which a buyer needs a deposit first is the lowest only if there is
+// no other, and that the condition stands with it.
+func TestLowestWithoutCondition(t *testing.T) {
+	t.Parallel()
+	gateway := newPrice("100", alice, now, nil)
+	gateway.Extra = new(`{"name":"GatewayWalletBatched","version":"1"}`)
+	plain := newPrice("1000", alice, now, nil)
+	for _, test := range []struct {
+		name                       string
+		first, second              []checks.Price // of two endpoints
+		lowest, highest, condition string
+		ofFirst                    string
+	}{
+		{"both in one", []checks.Price{gateway, plain}, nil, "0.001", "0.001", "", "0.001"},
+		{"the other way round", []checks.Price{plain, gateway}, nil, "0.001", "0.001", "", "0.001"},
+		{"in two endpoints", []checks.Price{gateway}, []checks.Price{plain}, "0.001", "0.001", "", "0.0001"},
+		{"a deposit alone", []checks.Price{gateway}, nil, "0.0001", "0.0001", "Needs a deposit in Circle Gateway first",
+			"0.0001"},
+	} {
+		var o Offer
+		var first, second site.Endpoint
+		o.Add(&first, test.first)
+		o.Add(&second, test.second)
+		condition := ""
+		if o.Condition != nil {
+			condition = *o.Condition
+		}
+		got := []string{string(*o.Lowest), string(*o.Highest), condition, string(*first.MinPriceUSD)}
+		if diff := cmp.Diff([]string{test.lowest, test.highest, test.condition, test.ofFirst}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -129,7 +129,8 @@ type Ask struct {
 	Usable            bool    `json:"usable"`          // it can be paid
 	UnusableReason    *string `json:"unusable_reason"` // null for a usable one
 
-	PayableBy site.PayableBy `json:"payable_by"`
+	UnsignableReason *string        `json:"unsignable_reason"` // why standard clients do not pay it; null if one does
+	PayableBy        site.PayableBy `json:"payable_by"`
 }
 
 // New returns the report on a URL. headFree means that HEAD is served without payment while GET is paid.
@@ -160,11 +161,15 @@ func New(address string, r probe.Result, headFree bool) Report {
 		return out
 	}
 	if e := r.Captured.Envelope; e != nil {
-		payers := x402.PayersOf(x402.Evidence{Captured: r.Captured})
+		evidence := x402.Evidence{Endpoint: r.Method + " " + pathOf(address), Captured: r.Captured}
+		payers, reasons := x402.PayersOf(evidence), x402.UnsignableRows(evidence)
 		for i, row := range e.Accepts {
 			ask := newAsk(row)
 			if i < len(payers) {
 				ask.PayableBy = judge.NewPayableBy(payers[i], r.Answer.Header, e.Channel)
+				if _, reason, isKnown := strings.Cut(reasons[i], ": "); isKnown {
+					ask.UnsignableReason = &reason
+				}
 			}
 			out.Asks = append(out.Asks, ask)
 		}
@@ -501,12 +506,15 @@ func (a Ask) String() string {
 		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
 	}
 	if a.UnusableReason != nil {
-		text += "\n    can't be paid: " + *a.UnusableReason
+		return text + "\n    can't be paid: " + *a.UnusableReason
 	}
 	for _, need := range a.PayableBy.Conditions {
 		text += "\n    " + need.Text
 	}
-	if words := a.PayableBy.Words(); words != "" && a.UnusableReason == nil {
+	if a.UnsignableReason != nil {
+		return text + "\n    Standard clients do not pay it: " + *a.UnsignableReason
+	}
+	if words := a.PayableBy.Words(); words != "" {
 		text += "\n    " + words
 	}
 	return text

@@ -3,9 +3,9 @@
 // itself. The others are what it does with each other row or challenge that it would consider, one after another. An
 // attempt is {row, pays} or {row, reason}.
 //
-// No request leaves the machine. Clients ask nodes of chains before they sign some schemes: for the allowance of Permit2
-// and the state of a channel on EVM chains, for a mint, a blockhash and a simulation on Solana. This program answers such
-// requests itself, with facts of a payer who has money and has approved Permit2, and of a mint with six decimals. Keys
+// No request leaves the machine. Clients ask nodes of chains before they sign some schemes: for the allowance of
+// Permit2 and the state of a channel on EVM chains, for a mint, a blockhash and a simulation on Solana. This program
+// answers such requests itself, with facts of a payer who has money and has approved Permit2, and of a mint with six decimals. Keys
 // are constants, and worth nothing. The clock shows the time of the responses.
 import { readFileSync } from 'node:fs'
 
@@ -48,18 +48,24 @@ function nodeAnswer({ method, params }) {
   const context = { slot: 1 }
   switch (method) {
     case 'eth_chainId': return { result: '0x' + (chainIDs[chain] ?? 8453).toString(16) }
-    case 'eth_call': return { result: '0x' + (granted.includes(params[0].data.slice(0, 10)) ? 'f' : '0').repeat(64 * 16) }
+    case 'eth_call':
+      return { result: '0x' + (granted.includes(params[0].data.slice(0, 10)) ? 'f' : '0').repeat(64 * 16) }
     case 'eth_getTransactionCount': return { result: '0x0' }
     case 'eth_estimateGas': return { result: '0x186a0' }
     case 'eth_gasPrice': case 'eth_maxPriorityFeePerGas': return { result: '0x1' }
     case 'eth_getCode': return { result: '0x' }
     case 'eth_getBlockByNumber':
-      return { result: { number: '0x1', timestamp: '0x1', baseFeePerGas: '0x1', gasLimit: '0x1c9c380', transactions: [] } }
-    case 'eth_fillTransaction': case 'eth_simulateV1': return { error: { code: -32601, message: 'the method does not exist' } }
+      return {
+        result: { number: '0x1', timestamp: '0x1', baseFeePerGas: '0x1', gasLimit: '0x1c9c380', transactions: [] },
+      }
     case 'getLatestBlockhash':
-      return { result: { context, value: { blockhash: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', lastValidBlockHeight: 100 } } }
-    case 'getAccountInfo': return { result: { context, value: mintAccount(params[1]?.encoding) } }
-    case 'getMultipleAccounts': return { result: { context, value: params[0].map(() => mintAccount(params[1]?.encoding)) } }
+      return {
+        result: {
+          context, value: { blockhash: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM', lastValidBlockHeight: 100 },
+        },
+      }
+    case 'getAccountInfo': return { result: { context, value: mintAccount() } }
+    case 'getMultipleAccounts': return { result: { context, value: params[0].map(() => mintAccount()) } }
     case 'getSlot': case 'getBlockHeight': return { result: 1 }
     case 'simulateTransaction': return { result: { context, value: { err: null, logs: [], unitsConsumed: 20000 } } }
   }
@@ -175,8 +181,7 @@ function x402Payment({ value }) {
     : permit ? { to: permit.witness?.to ?? permit.spender, amount: permit.permitted?.amount }
     : { to: accepted?.payTo, amount: accepted?.amount ?? accepted?.maxAmountRequired }
   return {
-    version: payment?.x402Version, scheme: payment?.scheme ?? accepted?.scheme, network: payment?.network ?? accepted?.network,
-    ...signed, accepted, payload: Object.keys(payload),
+    scheme: payment?.scheme ?? accepted?.scheme, network: payment?.network ?? accepted?.network, ...signed, accepted,
   }
 }
 
@@ -195,11 +200,12 @@ function newClient(choose) {
 
 // mppPayment reads a payment over MPP: Payment and base64url of {challenge, payload}.
 function mppPayment({ value }) {
-  const { challenge, payload } = decode(value.replace(/^Payment\s+/i, '')) ?? {}
+  const { challenge } = decode(value.replace(/^Payment\s+/i, '')) ?? {}
   const request = decode(challenge?.request) ?? challenge?.request ?? {}
   return {
-    scheme: `${challenge?.method}/${challenge?.intent}`, network: request.methodDetails?.chainId ?? request.methodDetails?.network,
-    to: request.recipient, amount: request.amount ?? request.cap, asset: request.currency, payload: Object.keys(payload ?? {}),
+    scheme: `${challenge?.method}/${challenge?.intent}`,
+    network: request.methodDetails?.chainId ?? request.methodDetails?.network,
+    to: request.recipient, amount: request.amount ?? request.cap,
   }
 }
 
