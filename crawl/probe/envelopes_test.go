@@ -3,8 +3,6 @@ package probe
 import (
 	"bytes"
 	"crypto/tls"
-	"encoding/base64"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -20,6 +18,7 @@ import (
 	"tollbook/site/rail"
 	"tollbook/site/rail/railtest"
 	"tollbook/site/x402"
+	"tollbook/site/x402/x402test"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/envelopes.txt")
@@ -30,114 +29,19 @@ var envelopesAt = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 // envelopesBase is the URL of the server of the cases.
 const envelopesBase = "https://127.0.0.1"
 
-// An envelopeCase is a response as real sellers, SDKs and gateways send it. A header's value {"b64": JSON} is sent as
-// base64, {"b64url": JSON} as base64url without padding, and {"mpp": {...}} as a challenge Payment whose request is
-// base64url of its JSON. {BASE}, {EXPIRES} and {INVOICE} stand for the URL of the server, an instant one hour later and
-// a fresh invoice.
-type envelopeCase struct {
-	name    string
-	Status  int
-	Headers [][2]json.RawMessage
-	Body    json.RawMessage
-	BodyB64 *string `json:"body_b64"`
-}
-
-// readEnvelopeCases returns the cases of testdata/envelopes.json, in their order.
-func readEnvelopeCases(t *testing.T) []envelopeCase {
+// readEnvelopeCases returns the envelopes from the field, with a fresh invoice.
+func readEnvelopeCases(t *testing.T) []x402test.Response {
 	t.Helper()
-	text, err := os.ReadFile("testdata/envelopes.json")
+	data, err := os.ReadFile("../../site/x402/testdata/field/envelopes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	invoice := railtest.Invoice{Prefix: "bc3u", Created: envelopesAt.Add(-time.Minute), Expiry: time.Hour}.Text()
-	text = []byte(strings.NewReplacer("{BASE}", envelopesBase, "{INVOICE}", invoice,
-		"{EXPIRES}", envelopesAt.Add(time.Hour).Format(time.RFC3339)).Replace(string(text)))
-	d := json.NewDecoder(bytes.NewReader(text))
-	var list []envelopeCase
-	if _, err := d.Token(); err != nil {
+	list, err := x402test.ReadField(data, x402test.Fill{Base: envelopesBase, Expires: envelopesAt.Add(time.Hour),
+		Invoice: railtest.Invoice{Prefix: "bc3u", Created: envelopesAt.Add(-time.Minute), Expiry: time.Hour}.Text()})
+	if err != nil {
 		t.Fatal(err)
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := envelopeCase{name: name.(string), Status: http.StatusPaymentRequired}
-		if err := d.Decode(&c); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		list = append(list, c)
 	}
 	return list
-}
-
-// header returns the headers of the response.
-func (c envelopeCase) header(t *testing.T) http.Header {
-	t.Helper()
-	h := http.Header{}
-	for _, pair := range c.Headers {
-		var name string
-		if err := json.Unmarshal(pair[0], &name); err != nil {
-			t.Fatal(err)
-		}
-		h.Add(name, headerOf(t, pair[1]))
-	}
-	if h.Get("Content-Type") == "" {
-		h.Set("Content-Type", "application/json")
-	}
-	return h
-}
-
-func headerOf(t *testing.T, raw json.RawMessage) string {
-	t.Helper()
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	var v struct {
-		B64, B64URL json.RawMessage
-		MPP         json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
-	switch {
-	case v.B64 != nil:
-		return base64.StdEncoding.EncodeToString(v.B64)
-	case v.B64URL != nil:
-		return base64.RawURLEncoding.EncodeToString(v.B64URL)
-	}
-	d := json.NewDecoder(bytes.NewReader(v.MPP))
-	_, _ = d.Token()
-	var params []string
-	for d.More() {
-		name, _ := d.Token()
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
-		if json.Unmarshal(value, &text) != nil {
-			text = base64.RawURLEncoding.EncodeToString(value)
-		}
-		params = append(params, fmt.Sprintf("%s=%q", name, text))
-	}
-	return "Payment " + strings.Join(params, ", ")
-}
-
-func (c envelopeCase) body(t *testing.T) []byte {
-	t.Helper()
-	var text string
-	switch {
-	case c.BodyB64 != nil:
-		b, err := base64.StdEncoding.DecodeString(*c.BodyB64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	case json.Unmarshal(c.Body, &text) == nil:
-		return []byte(text)
-	}
-	return c.Body
 }
 
 // TestEnvelopes reads and judges each case twice: by the pure functions, and by a probe over HTTPS. Both must give what
@@ -148,16 +52,16 @@ func TestEnvelopes(t *testing.T) {
 	ca := newAuthority(t)
 	config := &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "127.0.0.1", -time.Hour, time.Hour)}}
 	server := startTLS(t, config, func(w http.ResponseWriter, r *http.Request) {
-		i := slices.IndexFunc(cases, func(c envelopeCase) bool { return c.name == r.URL.Path })
+		i := slices.IndexFunc(cases, func(c x402test.Response) bool { return c.Name == r.URL.Path })
 		if i < 0 {
 			http.NotFound(w, r)
 			return
 		}
-		for name, values := range cases[i].header(t) {
+		for name, values := range cases[i].Header {
 			w.Header()[name] = values
 		}
 		w.WriteHeader(cases[i].Status)
-		_, _ = w.Write(cases[i].body(t))
+		_, _ = w.Write(cases[i].Body)
 	})
 	route := sampleRoute(server.Listener.Addr().String(), ca.pool)
 	route.Domain = "127.0.0.1"
@@ -167,9 +71,9 @@ func TestEnvelopes(t *testing.T) {
 
 	var pure, probed bytes.Buffer
 	for _, c := range cases {
-		fmt.Fprintf(&pure, "%s\n%s\n", c.name, describeResult(c.judge(t)))
-		got := p.Probe(t.Context(), Target{URL: envelopesBase + c.name, Method: http.MethodGet, OnlyMethod: true})
-		fmt.Fprintf(&probed, "%s\n%s\n", c.name, describeResult(got))
+		fmt.Fprintf(&pure, "%s\n%s\n", c.Name, describeResult(judgeEnvelope(c)))
+		got := p.Probe(t.Context(), Target{URL: envelopesBase + c.Name, Method: http.MethodGet, OnlyMethod: true})
+		fmt.Fprintf(&probed, "%s\n%s\n", c.Name, describeResult(got))
 	}
 	if *update {
 		if err := os.WriteFile("testdata/envelopes.txt", pure.Bytes(), 0o644); err != nil {
@@ -188,11 +92,10 @@ func TestEnvelopes(t *testing.T) {
 	}
 }
 
-// judge reads and judges a case without a network.
-func (c envelopeCase) judge(t *testing.T) Result {
-	t.Helper()
-	resp := &http.Response{StatusCode: c.Status, Header: c.header(t), Body: io.NopCloser(bytes.NewReader(c.body(t)))}
-	a := x402.Answer{Status: c.Status, Header: resp.Header, URL: envelopesBase + c.name}
+// judgeEnvelope reads and judges a case without a network.
+func judgeEnvelope(c x402test.Response) Result {
+	resp := &http.Response{StatusCode: c.Status, Header: c.Header, Body: io.NopCloser(bytes.NewReader(c.Body))}
+	a := x402.Answer{Status: c.Status, Header: resp.Header, URL: envelopesBase + c.Name}
 	var err error
 	if a.Body, a.Truncated, err = readBody(resp); err != nil {
 		a.Truncated, err = true, fmt.Errorf("%w: %w", errBody, asFault(err))

@@ -98,8 +98,8 @@ func TestLowestWithoutCondition(t *testing.T) {
 	} {
 		var o Offer
 		var first, second site.Endpoint
-		o.Add(&first, test.first)
-		o.Add(&second, test.second)
+		o.Add(&first, test.first, nil)
+		o.Add(&second, test.second, nil)
 		condition := ""
 		if o.Condition != nil {
 			condition = *o.Condition
