@@ -316,7 +316,7 @@ type PayableBy struct {
 	// Packages of the clients that pay by this option, by the table of clients that are run; empty if none of these
 	// does, null if it is not known.
 	Clients []string `json:"clients"`
-	// Whether a page in a browser can read the offer, by the CORS headers of the response; null if it is not known.
+	// Whether a page in a browser can pay, as the endpoint answers to requests of a browser; null if it is not known.
 	Browser *bool `json:"browser"`
 	// Whether a wallet that is a contract can pay (EIP-1271, EIP-6492); null if it is not known.
 	SmartWallets *bool `json:"smart_wallets"`
@@ -349,7 +349,7 @@ func (p *PayableBy) Words() string {
 		parts = append(parts, "smart-contract wallets cannot pay")
 	}
 	if p.Browser != nil && !*p.Browser {
-		parts = append(parts, "pages in browsers cannot read the offer")
+		parts = append(parts, "pages in browsers cannot pay")
 	}
 	return strings.Join(parts, "; ")
 }

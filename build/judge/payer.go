@@ -5,13 +5,12 @@
 package judge
 
 import (
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/hint"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -31,7 +30,7 @@ func addPayers(endpoints []site.Endpoint, f *postgres.ServiceFacts, captures []x
 		if env == nil || e.Envelope == nil {
 			continue
 		}
-		payers := x402.PayersOf(*capture)
+		payers, browser := x402.PayersOf(*capture), browserCanPay(f, e, capture.Captured)
 		prices := price.Current(e.Prices)
 		for k := range of.X402Pricing() {
 			if k >= len(prices) {
@@ -39,30 +38,20 @@ func addPayers(endpoints []site.Endpoint, f *postgres.ServiceFacts, captures []x
 			}
 			want := price.Requirement(&prices[k])
 			if row := slices.IndexFunc(env.Accepts, want.SameOffer); row >= 0 && row < len(payers) {
-				of.Pricing[k].PayableBy = NewPayableBy(payers[row], e.Envelope.Header, env.Channel)
+				of.Pricing[k].PayableBy = price.NewPayableBy(payers[row])
+				of.Pricing[k].PayableBy.Browser = browser
 			}
 		}
 	}
 }
 
-// NewPayableBy returns the published form of who can pay by an option of a response with these headers, whose offer is
-// in this channel.
-func NewPayableBy(p x402.Payers, h http.Header, channel x402.Channel) site.PayableBy {
-	of := price.NewPayableBy(p)
-	of.Browser = browserReads(h, channel)
-	return of
-}
-
-// browserReads reports whether a page of another origin can read an offer, as the response's CORS headers say. It
-// returns false if they allow some origin but do not expose the header of the offer, and nil if nothing is known: a
-// request without an origin often has an answer without these headers.
-func browserReads(h http.Header, channel x402.Channel) *bool {
-	if h.Get("Access-Control-Allow-Origin") == "" || channel != x402.ChannelHeader {
+// browserCanPay reports whether a page of any site can pay an endpoint, nil if the endpoint was not asked as a browser
+// asks.
+func browserCanPay(f *postgres.ServiceFacts, e *postgres.EndpointFacts, capture x402.Captured) *bool {
+	if f.Site == nil || f.Site.Browser == nil || f.Site.Browser.Endpoint != e.ID {
 		return nil
 	}
-	exposed := strings.ToLower(strings.Join(h.Values("Access-Control-Expose-Headers"), ","))
-	if strings.Contains(exposed, "*") || strings.Contains(exposed, "payment-required") {
-		return nil
-	}
-	return new(false)
+	facts := newHintFacts(f, e, capture)
+	can, _ := hint.CanBrowserPay(&facts)
+	return can
 }

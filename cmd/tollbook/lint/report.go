@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tollbook/build/judge"
+	"tollbook/build/judge/price"
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/hint"
@@ -166,7 +167,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 		for i, row := range e.Accepts {
 			ask := newAsk(row)
 			if i < len(payers) {
-				ask.PayableBy = judge.NewPayableBy(payers[i], r.Answer.Header, e.Channel)
+				ask.PayableBy = price.NewPayableBy(payers[i])
 				if _, reason, isKnown := strings.Cut(reasons[i], ": "); isKnown {
 					ask.UnsignableReason = &reason
 				}
@@ -210,6 +211,11 @@ func (r *Report) AddHints(result probe.Result, b *hint.Browser) {
 	}
 	can, why := hint.CanBrowserPay(&f)
 	r.Browser = can
+	for i := range r.Asks {
+		if r.Asks[i].Protocol == rail.X402 {
+			r.Asks[i].PayableBy.Browser = can
+		}
+	}
 	if why != "" {
 		r.BrowserReason = &why
 	}
@@ -224,7 +230,7 @@ func newOffer(o rail.Offer) Ask {
 	a := Ask{
 		Protocol: o.Protocol, Scheme: o.Scheme, Network: o.Network, Asset: o.Asset, AssetName: v.AssetName,
 		Amount: o.Amount, Variable: o.Variable, PayTo: o.PayTo, MaxTimeoutSeconds: o.MaxTimeoutSeconds,
-		Usable: o.Usable(), PayableBy: judge.NewPayableBy(o.Payers(), nil, ""),
+		Usable: o.Usable(), PayableBy: price.NewPayableBy(o.Payers()),
 	}
 	if o.NetworkCAIP2 != "" {
 		a.NetworkCAIP2 = &o.NetworkCAIP2
