@@ -66,8 +66,9 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		}
 		e := got.Data
 		rows := readEvidence(t, e)
-		again := x402.Assess(rows)
-		if verdicts := rail.AssessAll(railOffers(e)); len(verdicts) > 0 && !slices.ContainsFunc(rows, hasTerms) {
+		again, offers := x402.Assess(rows), railOffers(e)
+		again.Warnings = append(again.Warnings, rail.Warnings(offers)...)
+		if verdicts := rail.AssessAll(offers); len(verdicts) > 0 && !slices.ContainsFunc(rows, hasTerms) {
 			again.Grade, again.GradeReason = rail.Best(verdicts).Grade, rail.Best(verdicts).Reason
 		}
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,

@@ -315,7 +315,7 @@ type PricingEntry struct {
 type PayableBy struct {
 	// Packages of the clients that pay by this option, by the table of clients that are run; empty if none of these
 	// does, null if it is not known.
-	Clients []string `json:"clients"`
+	Clients *[]string `json:"clients"`
 	// Whether a page in a browser can pay, as the endpoint answers to requests of a browser; null if it is not known.
 	Browser *bool `json:"browser"`
 	// Whether a wallet that is a contract can pay (EIP-1271, EIP-6492); null if it is not known.
@@ -336,8 +336,8 @@ type BuyerNeed struct {
 func (p *PayableBy) Words() string {
 	var parts []string
 	switch {
-	case len(p.Clients) > 0:
-		parts = append(parts, "Paid by "+strings.Join(p.Clients, ", "))
+	case p.Clients != nil && len(*p.Clients) > 0:
+		parts = append(parts, "Paid by "+strings.Join(*p.Clients, ", "))
 	case p.Clients != nil:
 		parts = append(parts, "Paid by none of the clients that are tried")
 	}

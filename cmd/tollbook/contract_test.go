@@ -181,7 +181,8 @@ var contract = map[string]string{
 		networks string[]
 		pricing PricingEntry[]
 		pay_to_divergence Divergence|null
-		protocol string|null`,
+		protocol string|null
+		answered_signed boolean`,
 	"PricingEntry": `
 		scheme string
 		network string
@@ -197,7 +198,9 @@ var contract = map[string]string{
 		price_caveat string|null
 		protocol string
 		settled SettledPrice|null
-		payable_by PayableBy`,
+		payable_by PayableBy
+		recipient_can_receive boolean|null
+		recipient_reason string|null`,
 	"PayableBy": `
 		clients string[]|null
 		browser boolean|null

@@ -105,13 +105,13 @@ Replace parameters in a path such as /users/{id} with values. A URL on a private
 
 With --json the report on one URL is one object: url, verdict, class, reason, method, status, final_url, redirects,
 grade, passed, total, asks (one entry for each way to pay), checks (all 14, with reason, expected and mend), warnings,
-defects, protocols, grade_reason, rails (the checks of other protocols over which the response makes offers; they
-give the grade where there are no terms of x402), calls (each request: method, url, body, sample, status, class),
-hints (code, label, meaning, fix, snippets, endpoints), browser and browser_reason (whether a page can pay), catalogues
-(source, and the documented rules of it that the answers break) and tools (of an MCP server: name, paid, destructive,
-and the report of each that was called). For several URLs, a file or
-a site it is one object with reports, sites (url, declared, left_out, documents) and complete, which is false if you
-pressed Ctrl-C. Fields may be added, never renamed. Unknown values are null.
+defects, conflicts (two terms for one request), protocols, grade_reason, rails (the checks of other protocols over
+which the response makes offers; they give the grade where there are no terms of x402), calls (each request: method,
+url, body, sample, status, class), hints (code, label, meaning, fix, snippets, endpoints), browser and browser_reason
+(whether a page can pay), catalogues (source, and the documented rules of it that the answers break) and tools (of an
+MCP server: name, paid, destructive, and the report of each that was called). For several URLs, a file or a site it is
+one object with reports, sites (url, declared, left_out, documents) and complete, which is false if you pressed
+Ctrl-C. Fields may be added, never renamed. Unknown values are null.
 
 --html writes a page to hand to a colleague: one file, readable on a phone and on paper. --sarif writes what code
 scanning of GitHub, GitLab and others reads.
@@ -131,6 +131,7 @@ limit, a demand for input that no example declares. Of several URLs, the highest
     tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			addresses, err := o.addresses(args, cmd.InOrStdin())
 			if err != nil {

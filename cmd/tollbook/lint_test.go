@@ -206,7 +206,7 @@ Failed checks
     fix       Set extra to the token's EIP-712 domain; for USDC on Base that is {"name":"USD Coin","version":"2"}.
 
 Warnings, which do not affect the grade
-  The envelope names a different URL than the one requested. Found: http://other.test/quote (resource_url_mismatch)
+  The envelope names a resource on another registrable domain. Found: http://other.test/quote (resource_elsewhere)
   A strict client refuses the terms, which break a rule of the official schema. Found: maxTimeoutSeconds must be a number above zero; got the string "60" (schema_invalid, row 1)
   A strict client refuses the terms, which break a rule of the official schema. Found: payTo must be a string that is not empty; got the string "" (schema_invalid, row 2)
   A strict client refuses the terms, which break a rule of the official schema. Found: maxTimeoutSeconds must be a number above zero; got nothing (schema_invalid, row 2)

@@ -43,9 +43,10 @@ is enabled. It lists the services that the source names, adds endpoints that lis
 resources the source lists. Nothing else of a listed service changes, and nothing is removed.
 
 New counts the resources that no source listed before, merged those that another source lists too, and dropped those
-that this source no longer lists. Entries that name no service are counted by reason. A source that cannot be read to its end drops nothing. An answer that lacks more
-than half of what the source listed is held back. Requests need --crawl-contact. A page that fails is requested again
-for up to a minute, and as long as the host asks to wait, at most five minutes.
+that this source no longer lists. Entries that name no service are counted by reason. A source that cannot be read to
+its end drops nothing. An answer that lacks more than half of what the source listed is held back. Requests need
+--crawl-contact. A page that fails is requested again for up to a minute, and as long as the host asks to wait, at
+most five minutes.
 
 EXIT STATUS
 

@@ -88,7 +88,7 @@ func wantSeen(behaviour string, rails int) (seen, bool) {
 		"numeric-amount":  standardHeader(rails, "amount_number"),
 		"accepts-object":  standardHeader(rails, "accepts_object"),
 		"recipient-alias": standardHeader(rails, "payto_key"),
-		"ticker-asset":    standardHeader(rails, "asset_ticker"),
+		"ticker-asset":    with(standardHeader(rails, "asset_ticker"), func(s *seen) { s.Usable = 0 }),
 
 		"decimal-amount": with(standardHeader(rails, "amount_not_integer"), func(s *seen) { s.Usable = 0 }),
 		"truncated":      {Status: 402, Defects: []string{"header_undecodable"}},

@@ -205,7 +205,7 @@ func (db *DB) Empty(ctx context.Context) error {
 		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal)
 			OR EXISTS (SELECT FROM accounts)
 			OR EXISTS (SELECT FROM inbox) OR EXISTS (SELECT FROM removed_services)
-				OR EXISTS (SELECT FROM settings)`).Scan(&filled)
+			OR EXISTS (SELECT FROM settings WHERE name <> $1)`, hostForm).Scan(&filled)
 	if err != nil {
 		return fmt.Errorf("check that the database is empty: %w", err)
 	}

@@ -240,7 +240,10 @@ func IsLower(usd site.Decimal, isConditional bool, lowest *site.Decimal, lowestI
 
 // NewPayableBy returns the published form of who can pay.
 func NewPayableBy(p x402.Payers) site.PayableBy {
-	out := site.PayableBy{Clients: p.Clients, SmartWallets: p.SmartWallets, Conditions: []site.BuyerNeed{}}
+	out := site.PayableBy{SmartWallets: p.SmartWallets, Conditions: []site.BuyerNeed{}}
+	if p.Clients != nil {
+		out.Clients = &p.Clients
+	}
 	for _, c := range p.Conditions {
 		out.Conditions = append(out.Conditions, site.BuyerNeed(c))
 	}

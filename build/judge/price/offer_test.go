@@ -93,7 +93,7 @@ func TestLowestWithoutCondition(t *testing.T) {
 		{"both in one", []checks.Price{gateway, plain}, nil, "0.001", "0.001", "", "0.001"},
 		{"the other way round", []checks.Price{plain, gateway}, nil, "0.001", "0.001", "", "0.001"},
 		{"in two endpoints", []checks.Price{gateway}, []checks.Price{plain}, "0.001", "0.001", "", "0.0001"},
-		{"a deposit alone", []checks.Price{gateway}, nil, "0.0001", "0.0001", "Needs a deposit in Circle Gateway first",
+		{"a deposit alone", []checks.Price{gateway}, nil, "0.0001", "0.0001", "Needs a deposit in Circle Gateway first, from a wallet that is no contract",
 			"0.0001"},
 	} {
 		var o Offer

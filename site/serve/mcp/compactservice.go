@@ -53,7 +53,7 @@ type priceRow struct {
 	PayTo    string  `json:"pay_to"`
 	Testnet  bool    `json:"testnet,omitempty"`
 
-	Clients []string `json:"clients,omitempty"` // that pay by it; absent if none that is tried does, or if not known
+	Clients *[]string `json:"clients,omitempty"` // that pay by it; absent if not known
 	Needs   []string `json:"needs,omitempty"`   // what a buyer needs first, in words
 }
 
