@@ -140,8 +140,8 @@ func (r *Recipients) ask(ctx context.Context, network string, list []chain.Recip
 	return r.db.StoreReceptions(ctx, stored)
 }
 
-// findDue returns the recipients on a network that nodes are to be asked about now. Services may state anything, so what
-// is no address is left out.
+// findDue returns the recipients on a network that nodes are to be asked about now. Services may state anything, so
+// what is no address is left out.
 func (r *Recipients) findDue(ctx context.Context, network string) ([]chain.Recipient, error) {
 	named, err := r.db.NamedRecipients(ctx, network, maxNamed)
 	if err != nil {

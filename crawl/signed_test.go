@@ -28,8 +28,8 @@ func newSigner(t *testing.T) *webbotauth.Signer {
 	return s
 }
 
-// TestTermsOfSignedRequests visits a service that shows other terms to signed requests. Terms of one kind of request are
-// never compared with those of the other.
+// TestTermsOfSignedRequests visits a service that shows other terms to signed requests. Terms of one kind of request
+// are never compared with those of the other.
 func TestTermsOfSignedRequests(t *testing.T) {
 	t.Parallel()
 	const offered, other = `"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"`, `"0x1111111111111111111111111111111111111111"`

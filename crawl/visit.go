@@ -358,8 +358,8 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 // asksPayment reports whether an answer asks for payment, well or badly.
 func asksPayment(r probe.Result) bool { return r.Verdict == probe.Paid || r.Verdict == probe.Broken }
 
-// isKindChanged reports whether a conclusive answer is to a signed request and the one before it was not, or the other
-// way round. A service may ask other terms of a crawler that it knows. So each kind of request has terms of its own, and
+// isKindChanged reports whether an answer is to a signed request and the one before it was not, or the other way
+// round. A service may ask other terms of a crawler that it knows. So each kind of request has terms of its own, and
 // terms of one kind are not compared with those of the other.
 func isKindChanged(a answer) bool {
 	return a.endpoint.Verdict != nil && a.endpoint.Signed != webbotauth.IsSigned(a.result.Sent.Header)

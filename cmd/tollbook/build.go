@@ -136,7 +136,7 @@ func (o *buildOptions) newBuilder(logger *slog.Logger) (*run.Builder, error) {
 		return nil, err
 	}
 	return run.NewBuilder(run.BuildOptions{
-		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, Signer: signer, FreeHosts: free, Expand: output.Expand(o.Expand),
-		Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey, Logger: logger,
+		Appearance: o.Appearance, BaseURL: o.BaseURL, Key: key, Signer: signer, FreeHosts: free,
+		Expand: output.Expand(o.Expand), Gzip: o.Gzip, Every: o.Every, Force: o.Force, ChangeKey: o.ChangeKey, Logger: logger,
 	})
 }

@@ -154,7 +154,8 @@ func (o *directoryOptions) addBuilder(to *run.WorkerOptions) (err error) {
 	to.Folder.SetRetention(o.retention())
 	b := buildOptions{
 		dataOptions: o.dataOptions, siteOptions: o.siteOptions, keyOptions: o.keyOptions,
-		crawlerKeyOptions: o.crawlerKeyOptions, freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll), Every: o.Schedule.Build,
+		crawlerKeyOptions: o.crawlerKeyOptions, freeHostOptions: o.freeHostOptions, Expand: string(output.ExpandAll),
+		Every: o.Schedule.Build,
 	}
 	if to.Builder, err = b.newBuilder(slog.New(schedule.Logs(to.Logger.Handler()))); err != nil {
 		return err

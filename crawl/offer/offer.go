@@ -23,8 +23,8 @@ type Set struct {
 	Labels map[uuid.UUID]Label // of the endpoints
 }
 
-// WithoutOtherKind returns the set with the terms of after for each endpoint whose terms in one set were shown to signed
-// requests and in the other one to requests without a signature: such terms are not compared.
+// WithoutOtherKind returns the set with the terms of after for each endpoint whose terms in one set were shown to
+// signed requests and in the other one to requests without a signature: such terms are not compared.
 func (a Set) WithoutOtherKind(after Set) Set {
 	before, now := a.signed(), after.signed()
 	isOther := func(id uuid.UUID) bool {

@@ -1,8 +1,8 @@
 // Package probe asks one URL what it costs: it sends an unpaid request and returns one result. It contains the guard
 // against hostile addresses, the choice of method and sample, the limits on what is read, and the table of verdicts.
 //
-// It stores nothing. It never pays, never signs a payment and sends no cookies. It must never know what a service, a schedule or
-// a database is: its callers decide what is probed, when, and what follows from the verdict.
+// It stores nothing. It never pays, never signs a payment and sends no cookies. It must never know what a service, a
+// schedule or a database is: its callers decide what is probed, when, and what follows from the verdict.
 package probe
 
 import (

@@ -50,8 +50,8 @@ func (o *Offer) Add(e *site.Endpoint, prices []checks.Price, accounts map[int]x4
 	}
 }
 
-// Reception returns what nodes answered about the recipient of a row of the scheme exact. Payments of other schemes do not
-// go to the recipient at once.
+// Reception returns what nodes answered about the recipient of a row of the scheme exact. Payments of other schemes do
+// not go to the recipient at once.
 func Reception(r *x402.Requirement, receptions map[ledger.ReceptionKey]ledger.Reception) ledger.Reception {
 	if r.Scheme != "exact" || len(receptions) == 0 {
 		return ledger.Reception{}

@@ -104,7 +104,7 @@ const (
 	optOutsEvery, optOutsLimit         = 15 * time.Minute, time.Hour // asks the hosts that are due, each once a day
 	pollsLimit                         = 30 * time.Minute
 	indexLimit                         = 15 * time.Minute
-	recipientsEvery, recipientsLimit   = time.Hour, 30 * time.Minute // asks about the recipients that are due, each once a day
+	recipientsEvery, recipientsLimit   = time.Hour, 30 * time.Minute // asks about those that are due, each once a day
 	buildLimit, publishLimit           = time.Hour, 3 * time.Hour
 	pruneEvery, pruneLimit             = time.Hour, time.Hour
 	retentionLimit                     = time.Hour

@@ -149,8 +149,8 @@ func (a *account) reception(program, mint string) (chain.Reception, error) {
 	return chain.CannotReceive(site.ReceptionNoTokenAccount), nil
 }
 
-// deriveTokenAccount returns the associated token account of an owner for a mint of a program: the first address without a
-// private key that is derived from the three with a number from 255 down.
+// deriveTokenAccount returns the associated token account of an owner for a mint of a program: the first address without
+// a private key that is derived from the three with a number from 255 down.
 func deriveTokenAccount(owner, program, mint string) (string, error) {
 	var seeds []byte
 	for _, address := range []string{owner, program, mint} {
@@ -171,7 +171,7 @@ func deriveTokenAccount(owner, program, mint string) (string, error) {
 		h.Write(programKey)
 		h.Write([]byte("ProgramDerivedAddress"))
 		sum := h.Sum(nil)
-		if _, err := new(edwards25519.Point).SetBytes(sum); err != nil { // not on the curve, so nobody has its key
+		if _, err := new(edwards25519.Point).SetBytes(sum); err != nil { // not on the curve: nobody has its key
 			return base58.Encode(sum), nil
 		}
 	}

@@ -21,8 +21,10 @@ import (
 // names the assets of trust lines by code and issuer. TestIssuers derives the contracts from the assets.
 // Source: developers.circle.com, USDC on Stellar.
 var issuers = map[string]string{
-	"CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75": "USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
-	"CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA": "USDC:GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5",
+	"CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75":// main network
+	"USDC:GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+	"CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA":// test network
+	"USDC:GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5",
 }
 
 // Version bytes of strkeys (SEP-23).
@@ -31,8 +33,8 @@ const (
 	contractVersion = 2 << 3
 )
 
-// NewReceivers returns receivers for a Stellar network: an account can receive a token if it exists and has a trust line
-// for the token's asset that is authorised and not full. A contract needs no trust line.
+// NewReceivers returns receivers for a Stellar network: an account can receive a token if it exists and has a trust
+// line for the token's asset that is authorised and not full. A contract needs no trust line.
 func NewReceivers(n chain.Network, o chain.Options) (*chain.Receivers, error) {
 	o = o.WithDefaults()
 	ask := func(ctx context.Context, c *chain.Client, list []chain.Recipient) ([]chain.Reception, error) {

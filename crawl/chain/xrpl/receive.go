@@ -18,8 +18,8 @@ const depositAuth = 0x01000000
 // native is the asset XRP, for which no account needs a trust line.
 const native = "XRP"
 
-// NewReceivers returns receivers for a network of the XRP Ledger: an account can receive an issued currency if it exists,
-// accepts payments, and has a trust line to the issuer that is not full.
+// NewReceivers returns receivers for a network of the XRP Ledger: an account can receive an issued currency if it
+// exists, accepts payments, and has a trust line to the issuer that is not full.
 func NewReceivers(n chain.Network, o chain.Options) (*chain.Receivers, error) {
 	o = o.WithDefaults()
 	return chain.NewReceivers(n, identity(), o, askReceptions,
