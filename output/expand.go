@@ -6,9 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -123,4 +129,126 @@ func (e *expansion) put(name string, same bool, fill func(io.Writer) error) (lin
 		}
 	}
 	return false, e.disk.Write(path, fill)
+}
+
+// Expansion is the choice between every file and those of Expand.
+type Expansion struct {
+	All    bool `json:"all"`    // every file is an object
+	Files  int  `json:"files"`  // that are objects
+	Writes int  `json:"writes"` // a day, if every file were an object and changed in each publication
+	Limit  int  `json:"limit"`  // of Writes
+}
+
+// period returns the time from the publication of a snapshot to the next one. It is 0 if the snapshot does not say when
+// the next build is due, as after a rollback.
+func (o *PublishOptions) period(c archive.Checkpoint) time.Duration {
+	next := c.Next().Sub(c.Built())
+	if next <= 0 {
+		return 0
+	}
+	return max(next, o.Every)
+}
+
+// perDay returns the number of periods in a day; 0 for an unknown period.
+func perDay(period time.Duration) float64 {
+	if period <= 0 {
+		return 0
+	}
+	return float64(24*time.Hour) / float64(period)
+}
+
+// writesPerDay returns how many objects are written a day if all of them change in each publication.
+func writesPerDay(files int, period time.Duration) int {
+	return int(math.Ceil(float64(files) * perDay(period)))
+}
+
+// expandsAll reports whether every file becomes an object. A place that has only some of them gets all when the writes
+// are at most half of the limit. Otherwise a directory whose size moves around the limit would write and delete them
+// again and again.
+func expandsAll(writes, limit int, some bool) bool {
+	if some {
+		limit /= 2
+	}
+	return writes <= limit
+}
+
+// chooseExpansion returns the files of a tree that become objects, with their sums; isNew says that the place never had
+// any. If the schedule is unknown, the place keeps the kind of objects that it has.
+func (p *Publisher) chooseExpansion(tree archive.Tree, there map[string]archive.Sum, isNew bool,
+	r *Published) (map[string]archive.Sum, error) {
+	some := true // no file but those of Expand
+	for name := range there {
+		some = some && p.o.Expand(name)
+	}
+	expand, all := p.o.Expand, !some
+	if period := p.o.period(r.Checkpoint); period > 0 {
+		writes := writesPerDay(len(tree.Names()), period)
+		all = expandsAll(writes, p.o.AllBelow, some && !isNew)
+		r.Expansion = &Expansion{All: all, Writes: writes, Limit: p.o.AllBelow}
+	} else if len(there) == 0 {
+		expand = nil
+	}
+	if all {
+		expand = func(string) bool { return true }
+	}
+	want, err := wantedSums(tree, expand)
+	if r.Expansion != nil {
+		r.Expansion.Files = len(want)
+	}
+	return want, err
+}
+
+// findExpanded finds objects that may have been expanded if the list is lost: every object whose name could be that of
+// a snapshot's file. Objects of strangers are excluded, unless they are in a folder of the tree and, if the store keeps
+// headers, have the cache policy that we give to their name.
+func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[string]archive.Sum, error) {
+	list, err := p.store.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	folders := map[string]bool{}
+	for _, name := range tree.Names() {
+		if top, _, nested := strings.Cut(name, "/"); nested {
+			folders[top] = true
+		}
+	}
+	expanded := map[string]archive.Sum{}
+	var unsure []string
+	for _, obj := range list {
+		top, _, nested := strings.Cut(obj.Name, "/")
+		switch _, inTree := tree.Lookup(obj.Name); {
+		case archive.CheckName(obj.Name) != nil || isOwn(obj.Name):
+		case inTree:
+			expanded[obj.Name] = archive.Sum{}
+		case folders[top] && (nested || p.store.KeepsHeader()):
+			unsure = append(unsure, obj.Name)
+		}
+	}
+	var mu sync.Mutex
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(writersAtOnce)
+	for _, name := range unsure {
+		g.Go(func() error {
+			ours, err := p.isOurs(gctx, name)
+			if ours {
+				mu.Lock()
+				defer mu.Unlock()
+				expanded[name] = archive.Sum{}
+			}
+			return err
+		})
+	}
+	return expanded, g.Wait()
+}
+
+// isOurs reports whether an object has the cache policy that we would give to it.
+func (p *Publisher) isOurs(ctx context.Context, name string) (bool, error) {
+	if !p.store.KeepsHeader() || p.o.Header == nil {
+		return true, nil
+	}
+	obj, err := p.store.Stat(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && obj.Header.Cache == p.o.Header(name).Cache, err
 }

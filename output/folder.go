@@ -20,12 +20,17 @@
 package output
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -163,4 +168,115 @@ func (d *Folder) removeTree(id string) error {
 		return err
 	}
 	return d.disk.Remove(temp)
+}
+
+// ErrBusy marks an attempt to publish while another publisher holds the lock.
+var ErrBusy = errors.New("another publisher is at work")
+
+// lockDisk locks the file at path without waiting. The file names the owner of the lock, and so does the error, which
+// wraps ErrBusy. The kernel releases the lock when its process ends.
+func lockDisk(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder, _ := io.ReadAll(io.LimitReader(f, 200))
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w: %s; run this command again when it has finished", path, ErrBusy,
+			strings.TrimSpace(string(holder)))
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(f, "process %d since %s\n", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// unlock releases the lock. Closing the file is not enough: a process that starts meanwhile has every open file,
+// and so the lock, for a moment.
+func unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	f.Close()
+}
+
+// Build notes are what the builder of a snapshot writes down for the builder of the next one. They are in one file
+// beside the snapshots and are never published. Its first line is the digest of the snapshot that they belong to: notes
+// of any other snapshot are ignored.
+const notesFile = ".notes"
+
+func (d *Folder) notesPath() string { return filepath.Join(d.root, notesFile) }
+
+// Notes returns the notes of the snapshot that this one will replace. It returns nil if there are none, if the zip of
+// that snapshot is missing or unreadable, or if the build is Full.
+func (b *Build) Notes() []byte {
+	if b.previousZip == nil {
+		return nil
+	}
+	data, err := os.ReadFile(b.folder.notesPath())
+	if err != nil {
+		return nil
+	}
+	digest, notes, _ := bytes.Cut(data, []byte("\n"))
+	if string(digest) != b.previousZip.Digest() {
+		return nil
+	}
+	return notes
+}
+
+// SetNotes sets the notes that Commit stores for the next build; nil stores none.
+func (b *Build) SetNotes(notes []byte) { b.notes = notes }
+
+// storeNotes replaces the stored notes by those of the snapshot with this digest.
+func (b *Build) storeNotes(digest string) error {
+	d := b.folder
+	if b.notes == nil {
+		return nil
+	}
+	data := append([]byte(digest+"\n"), b.notes...)
+	return d.disk.Replace(d.notesPath(), filepath.Join(d.root, objects.TempPrefix+notesFile), data)
+}
+
+// publishedFile has what the last publication to each place did, as JSON.
+const publishedFile = ".published"
+
+// LastPublished returns what the last publication from this folder to a place did, and false if none is known.
+func (d *Folder) LastPublished(place string) (Published, bool, error) {
+	all, err := d.readPublished()
+	r, ok := all[place]
+	return r, ok, err
+}
+
+func (d *Folder) readPublished() (map[string]Published, error) {
+	all := map[string]Published{}
+	data, err := os.ReadFile(filepath.Join(d.root, publishedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return map[string]Published{}, fmt.Errorf("read %s: %w; it is safe to delete",
+			filepath.Join(d.root, publishedFile), err)
+	}
+	return all, nil
+}
+
+// storePublished stores what a publication to a place did. The publication itself does not depend on it, so an error,
+// such as a full disk, is ignored.
+func (d *Folder) storePublished(place string, r Published) {
+	all, _ := d.readPublished() // a damaged file is replaced
+	all[place] = r
+	if data, err := json.Marshal(all); err == nil {
+		_ = d.disk.Replace(filepath.Join(d.root, publishedFile),
+			filepath.Join(d.root, objects.TempPrefix+publishedFile), data)
+	}
 }

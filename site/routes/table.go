@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"embed"
 	"slices"
 
 	"tollbook/site"
@@ -109,4 +110,17 @@ func Table() RouteTable {
 		}
 	}
 	return t
+}
+
+// GoFiles contains the Go files of this package; see site.GoFiles.
+//
+//go:embed *.go
+var GoFiles embed.FS
+
+// Enums contains the lists that tags of fields name; see site.Enums.
+var Enums = map[string][]string{
+	"Comparisons": {string(CompareIs), string(CompareHas), string(CompareAtMost), string(CompareAtLeast),
+		string(CompareWords)},
+	"Kinds": {string(KindChoice), string(KindText), string(KindInteger), string(KindSet), string(KindBoolean),
+		string(KindDecimal), string(KindAddress), string(KindCursor), string(KindSnapshot)},
 }

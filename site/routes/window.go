@@ -1,7 +1,9 @@
 package routes
 
 import (
+	"encoding/json"
 	"strconv"
+	"time"
 
 	"tollbook/site"
 )
@@ -56,4 +58,71 @@ func WindowMeta(q Query, total int) any {
 		return site.CataloguePagination{Limit: limit, Offset: offset, Total: total}
 	}
 	return pageMeta(q, total)
+}
+
+// Scope returns the request for the records of q's service, or of all services, of any type and day. Its LogKey and
+// ListKey name the index from which q is answered.
+func (q Query) Scope() Query { return q.With("type", "") }
+
+// ChangeWindow returns the part of q's log in the last q days up to now, and the meta of q's page. x is the index of
+// q's Scope; the zero LogIndex has no records.
+func ChangeWindow(x site.LogIndex, q Query, now time.Time) (site.LogIndex, site.ChangesMeta) {
+	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
+	of := func(kind string) int64 { return x.Types[kind].Since(from).Total() }
+	log := x
+	if kind := q.Text("type"); kind != "" {
+		log = x.Types[kind]
+	}
+	log = log.Since(from)
+	return log, site.ChangesMeta{
+		PaginationMeta: site.NewPaginationMeta(int(log.Total()), q.Int("page"), q.Int("per_page")),
+		TypeCounts: site.TypeCounts{Schema: of(site.SchemaChanged), Price: of(site.PriceChanged),
+			PayTo: of(site.PayToChanged), Listed: of(site.SourceListed), Dropped: of(site.SourceDropped),
+			Grade: of(site.GradeChanged)},
+		WindowTotal: x.Since(from).Total(),
+	}
+}
+
+// ChangeSpans returns the blocks, at most two, that contain q's page of a window of a log.
+func ChangeSpans(window site.LogIndex, q Query) []site.BlockSpan {
+	per := int64(q.Int("per_page"))
+	return site.LogSpans(window, per, (int64(q.Int("page"))-1)*per)
+}
+
+// echoMeta is the meta of a list that repeats parameters: the four counts, then each repeated value.
+type echoMeta struct {
+	site.PaginationMeta
+	names, values []string
+}
+
+// MarshalJSON implements json.Marshaler.
+func (m echoMeta) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(m.PaginationMeta)
+	if err != nil {
+		return nil, err
+	}
+	b = b[:len(b)-1]
+	for i, name := range m.names {
+		value, err := json.Marshal(m.values[i])
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(append(b, `,"`...), name...), `":`...), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// pageMeta returns the meta of q's page in a list of total rows: the counts and the parameters with Echo.
+func pageMeta(q Query, total int) any {
+	counts := site.NewPaginationMeta(total, q.Int("page"), q.Int("per_page"))
+	m := echoMeta{PaginationMeta: counts}
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Echo {
+			m.names, m.values = append(m.names, p.Name), append(m.values, q.Text(p.Name))
+		}
+	}
+	if m.names == nil {
+		return counts
+	}
+	return m
 }

@@ -2,24 +2,30 @@ package serve
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
+	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/invisible"
 	"tollbook/site/routes"
+	"tollbook/site/serve/inbox"
 )
 
 const (
@@ -389,4 +395,270 @@ func (h *handler) cacheControl(key string, v *snapshotInfo) []string {
 	age := max(1, int64(v.next.Sub(h.now())/time.Second))
 	const stale = ", stale-while-revalidate=30, stale-if-error=86400"
 	return []string{"public, max-age=" + strconv.FormatInt(age, 10) + stale}
+}
+
+// acceptsGzip parses Accept-Encoding (RFC 9110, section 12.5.3). It reports whether gzip, by name or by *, has a weight
+// above zero that is not lower than that of identity.
+func acceptsGzip(values []string) bool {
+	gzip, identity, _ := weights(values)
+	return gzip > 0 && gzip >= identity
+}
+
+// prefersZstd reports whether zstd, by name, has a weight above that of gzip, and not below that of identity. With
+// equal weights a client gets gzip, the form in which files are stored.
+func prefersZstd(values []string) bool {
+	gzip, identity, zstd := weights(values)
+	return zstd > max(gzip, 0) && zstd >= identity
+}
+
+// weights returns the weights of encodings in Accept-Encoding. It is -1 for an encoding that is not named; * stands for
+// gzip alone.
+func weights(values []string) (gzip, identity, zstd float64) {
+	gzip, identity, zstd = -1, -1, -1
+	other := 0.0
+	for _, value := range values {
+		for item := range strings.SplitSeq(value, ",") {
+			name, params, _ := strings.Cut(item, ";")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "gzip", "x-gzip":
+				gzip = max(gzip, weight(params))
+			case "zstd":
+				zstd = max(zstd, weight(params))
+			case "identity":
+				identity = weight(params)
+			case "*":
+				other = weight(params)
+			}
+		}
+	}
+	if gzip < 0 {
+		gzip = other
+	}
+	return gzip, identity, zstd
+}
+
+// weight returns the q parameter of an item: 1 if absent, 0 if invalid.
+func weight(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(param), "=")
+		if !ok || !strings.EqualFold(name, "q") {
+			continue
+		}
+		q, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(q >= 0 && q <= 1) {
+			return 0
+		}
+		return q
+	}
+	return 1
+}
+
+// notModified reports whether the client already has the form with this ETag. If-Modified-Since counts only without
+// If-None-Match (RFC 9110, section 13.1.3). It must be exactly the Last-Modified of the snapshot: after a rollback a
+// client may have a newer response, which is another. A zero time matches nothing.
+func notModified(header http.Header, tag string, built time.Time) bool {
+	if tags := header.Values("If-None-Match"); len(tags) > 0 {
+		return matches(tags, tag)
+	}
+	text := header.Get("If-Modified-Since")
+	if text == "" || built.IsZero() {
+		return false
+	}
+	since, err := http.ParseTime(text)
+	return err == nil && built.Truncate(time.Second).Equal(since)
+}
+
+// matches compares a list of ETags with the weak comparison of If-None-Match; "*" matches any.
+func matches(values []string, tag string) bool {
+	for _, list := range values {
+		for {
+			list = strings.TrimLeft(list, " \t,")
+			if list == "" {
+				break
+			}
+			if list[0] == '*' {
+				return true
+			}
+			list = strings.TrimPrefix(list, "W/")
+			if list == "" || list[0] != '"' {
+				break // not a list of ETags
+			}
+			end := strings.IndexByte(list[1:], '"')
+			if end < 0 {
+				break
+			}
+			if list[:end+2] == tag {
+				return true
+			}
+			list = list[end+2:]
+		}
+	}
+	return false
+}
+
+// methodError reports a method that a path does not support.
+type methodError struct {
+	allowed string
+	note    string // appended to the message
+}
+
+func (e *methodError) Error() string { return "method not allowed; use " + e.allowed + e.note }
+
+var errMethod = &methodError{allowed: allowed}
+
+// errorOf is the only function that converts an error to a status and a response.
+func errorOf(err error) site.Error {
+	var param *routes.ParamError
+	var unknown *routes.UnknownError
+	var unready *notReadyError
+	var method *methodError
+	if e, ok := inbox.ErrorOf(err); ok {
+		return e
+	}
+	switch {
+	case errors.As(err, &param):
+		return site.Error{
+			Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
+			Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}},
+		}
+	case errors.As(err, &unknown):
+		return site.Error{Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
+			Fields: unknown.Fields()}
+	case errors.Is(err, site.ErrNotFound):
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
+			Message: "nothing was found at this path"}
+	case errors.As(err, &method):
+		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: method.Error()}
+	case errors.Is(err, output.ErrNotRetained):
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
+			Message: "this snapshot is not available; omit the parameter snapshot to read the newest one"}
+	case errors.Is(err, errRateLimited):
+		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
+			Message: "too many requests from this client; wait for the number of seconds in Retry-After"}
+	case errors.Is(err, errDownloads):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "too many downloads are in progress; try again later"}
+	case errors.Is(err, errConnections):
+		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
+			Message: "too many connections from this client; close some, or wait a second"}
+	case errors.Is(err, errSending):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "too many responses are being sent; try again later"}
+	case errors.Is(err, errRange):
+		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest,
+			Message: "the range is outside the file"}
+	case errors.Is(err, output.ErrEmpty):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "nothing is published yet"}
+	case errors.Is(err, archive.ErrUnreachable):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "the store can't be reached; try again later"}
+	case errors.As(err, &unready):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "no snapshot can be opened"}
+	default:
+		return site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"}
+	}
+}
+
+// fail sends an error response. The cause of a 500 is logged under an id that the response contains.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := errorOf(err)
+	header := w.Header()
+	for _, name := range []string{"Etag", "Last-Modified", "Link"} {
+		header.Del(name) // set for a file that could not be sent
+	}
+	if header.Get("Cache-Control") != headerNoStore[0] { // set for responses that concern one client
+		header.Set("Cache-Control", "public, max-age=10")
+	}
+	h.setRetryAfter(header, err)
+	switch e.Code {
+	case http.StatusTooManyRequests, http.StatusRequestedRangeNotSatisfiable:
+		header["Cache-Control"] = headerNoStore // concerns one client
+	case http.StatusInternalServerError:
+		id := newRequestID()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Request-Id", id)
+		h.logger.Error("request failed", "request_id", id, "method", r.Method, "url", r.URL.RequestURI(), "err", err)
+	case http.StatusServiceUnavailable:
+		header.Set("Cache-Control", "no-store")
+		header.Set("Retry-After", "5")
+		if errors.Is(err, site.ErrNoDatabase) {
+			h.logger.Warn("the database does not answer; request not handled",
+				"method", r.Method, "url", r.URL.RequestURI(), "err", err)
+		}
+	}
+	if e.Code == http.StatusInternalServerError && h.sendFailurePage(w, r) {
+		return
+	}
+	data, err := json.Marshal(site.ErrorBody{Error: e})
+	if err != nil {
+		panic(err) // cannot fail: strings and a number
+	}
+	header.Set("Content-Type", typeJSON)
+	writeBody(w, r, e.Code, append(invisible.EscapeJSON(data), '\n'))
+}
+
+// sendFailurePage sends the current snapshot's page for internal errors. It returns false and sends nothing for API
+// requests, if there is no such page, or if that page is what failed.
+func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
+	if isAPI(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	snap, err := h.source.Current()
+	if err != nil {
+		return false
+	}
+	defer snap.Release()
+	page, ok := h.errorPage(snap, failurePage)
+	if !ok {
+		return false
+	}
+	gzipped := page.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	return h.write(w, r, http.StatusInternalServerError, typeHTML, gzipped, page) == nil
+}
+
+// setRetryAfter sets Retry-After if the error is a submission over a limit.
+func (h *handler) setRetryAfter(header http.Header, err error) {
+	var over *site.SubmissionLimitError
+	if errors.As(err, &over) {
+		h.metrics.countLimited()
+		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(over.RetryAfter), 10))
+	}
+}
+
+func newRequestID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never returns an error
+	return hex.EncodeToString(b[:])
+}
+
+// zstdWindow limits the memory of a client that unpacks a response, in bytes.
+const zstdWindow = 1 << 20
+
+// zstdEncoder compresses whole responses; EncodeAll may be called concurrently.
+var zstdEncoder = func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
+		zstd.WithWindowSize(zstdWindow), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return e
+}()
+
+// zstdBody returns a body in memory compressed with zstd as its plain form. It is stored from the second request on, as
+// other responses are.
+func (h *handler) zstdBody(s *slot, b *body) (*body, error) {
+	return h.makeBody(s, cacheKey{name: "zstd " + b.plainTag[0]}, func() (*body, error) {
+		data, err := b.gunzip()
+		if err != nil {
+			return nil, errors.Join(errors.New("compress with zstd"), err)
+		}
+		z := &body{plain: bytes.Clone(zstdEncoder.EncodeAll(data, nil))}
+		z.length = len(z.plain)
+		z.setSizes()
+		digest := b.plainTag[0]
+		z.plainTag = []string{digest[:len(digest)-1] + `-zst"`}
+		return z, nil
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
@@ -394,4 +395,94 @@ func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*routes.Index, error) {
 	}
 	v.index = &index
 	return v.index, nil
+}
+
+const (
+	typeJSON = routes.TypeJSON
+	typeHTML = routes.TypeHTML
+)
+
+// contentPolicy allows pages to load only what this server sends.
+const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+	"script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Constant header values, ready for http.Header. They must not be modified.
+var (
+	headerNosniff = []string{"nosniff"}
+	headerAny     = []string{"*"}
+	headerVary    = []string{"Accept-Encoding"}
+	headerExpose  = []string{
+		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
+			"X-Snapshot-Warning, " + routes.HeaderUnknown}
+	headerPinned  = []string{"public, max-age=86400, immutable"}
+	headerForever = []string{"public, max-age=31536000, immutable"}
+	headerNoStore = []string{"no-store"}
+	headerPolicy  = []string{contentPolicy}
+	headerGzip    = []string{"gzip"}
+	headerZstd    = []string{"zstd"}
+	headerLicense = []string{"<" + site.LicenseURL + `>; rel="license"`}
+	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or the store can't be reached
+)
+
+// headerTypes contains the content types of all files as header values.
+var headerTypes = func() map[string][]string {
+	types := map[string][]string{}
+	for _, t := range append(slices.Collect(maps.Values(routes.ContentTypes())), routes.ContentType(""),
+		webbotauth.DirectoryType) {
+		types[t] = []string{t}
+	}
+	return types
+}()
+
+// addLicense adds the licence of the data to a response with this content type, if it is JSON. A link to the next page
+// stays the first.
+func addLicense(header http.Header, mime string) {
+	if !strings.Contains(mime, "json") {
+		return
+	}
+	if next := header["Link"]; len(next) > 0 {
+		header["Link"] = []string{next[0], headerLicense[0]}
+		return
+	}
+	header["Link"] = headerLicense
+}
+
+// HTTPPolicy contains the headers and errors of responses, for programs in other languages that serve the same files.
+type HTTPPolicy struct {
+	Allowed string // methods
+	Expose  string // headers that scripts of other origins may read
+	Policy  string // Content-Security-Policy of pages
+
+	License   string // value of Link in responses with JSON, after the link to the next page
+	ExposeZip string // replaces Expose for downloads
+	Errors    map[string]site.Error
+	Calls     map[string]string // methods and patterns of paths that are not files, by name: submissions
+}
+
+// NewHTTPPolicy returns the policy of this package. The message of "invalid" is empty, because it depends on the
+// parameter.
+func NewHTTPPolicy() HTTPPolicy {
+	calls := map[string]string{}
+	for _, c := range routes.Calls {
+		calls[c.Name] = c.Method + " " + c.Pattern
+	}
+	return HTTPPolicy{
+		Calls:   calls,
+		Allowed: allowed, Expose: headerExpose[0], Policy: contentPolicy, ExposeZip: headerExposeZip[0],
+		License: headerLicense[0],
+		Errors: map[string]site.Error{
+			"invalid":        {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
+			"unreadable":     badRequestError(http.StatusBadRequest),
+			"not_found":      errorOf(site.ErrNotFound),
+			"not_kept":       errorOf(output.ErrNotRetained),
+			"method":         errorOf(errMethod),
+			"no_submissions": errorOf(errNoSubmissions),
+			"range":          errorOf(errRange),
+			"rate_limited":   errorOf(errRateLimited),
+			"internal":       errorOf(http.ErrAbortHandler), // stands for any internal error
+			"empty":          errorOf(output.ErrEmpty),
+			"unreachable":    errorOf(archive.ErrUnreachable),
+			"unready":        errorOf(&notReadyError{http.ErrAbortHandler}),
+		},
+	}
 }
