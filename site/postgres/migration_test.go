@@ -205,8 +205,9 @@ func tableRows(t *testing.T, conn *pgx.Conn, table string, columns []string) []s
 		table+` AS t) r ORDER BY 1`)
 }
 
-// moved contains a query for the former columns of each table that a migration moved to another one.
+// moved contains a query for the former rows of each table that a migration or Open changed.
 var moved = map[string]string{
+	"settings": `(SELECT * FROM settings WHERE name <> 'host_form')`,
 	"submissions": `(SELECT id, received_at, client, idempotency_key, content_hash, body->>'url' AS url, domain,
 		body->>'email' AS email, body->>'service_name' AS service_name, body->>'description' AS description,
 		body->>'website_url' AS website_url, body->>'category' AS category, body->'endpoints' AS endpoints,
