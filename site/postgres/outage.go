@@ -146,4 +146,4 @@ func unreachableText(r slog.Record) (text string) {
 // unreachableMarks are parts of pgx's errors about a server that is away: of a new connection, of one that the server
 // ended (57P01 to 57P03) or that broke (class 08), and of one that was used after that.
 var unreachableMarks = []string{"failed to connect to `", "(SQLSTATE 57P0", "(SQLSTATE 08", "conn closed",
-	"unexpected EOF", site.ErrNoDatabase.Error()}
+	"write failed: ", "receive message failed: ", "unexpected EOF", site.ErrNoDatabase.Error()}
