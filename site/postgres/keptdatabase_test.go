@@ -102,7 +102,7 @@ func TestKeptDatabase(t *testing.T) {
 		next := fmt.Sprintf("%03d", kept+1)
 		if !*update {
 			t.Fatalf("migration %d needs a kept database of schema %d: run go test ./site/postgres -run TestKeptDatabase "+
-				"-update, and commit site/postgres/%s", newest, kept+1, keptFile(next, "sql.gz"))
+				"-update until it passes without, and commit site/postgres/%s", newest, kept+1, keptFile(next, "sql.gz"))
 		}
 		data := keep(t, restoreKept(t, kept), kept+1)
 		if t.Failed() {
