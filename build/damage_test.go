@@ -74,6 +74,8 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			FROM services, generate_series(date '2026-11-01', '2026-11-20', '1 day') AS day;
 		INSERT INTO grade_baselines SELECT id, 'C', '{payto_shape}', '{not an address}', 1, '2026-11-19' FROM services;
 		INSERT INTO assessment_seal (recorded_at) VALUES ('2026-11-20 12:00Z');
+		INSERT INTO recipient_checks SELECT DISTINCT network_caip2, asset, pay_to, false, 'no_account',
+			timestamptz '2026-11-20 12:00Z' FROM prices WHERE until IS NULL AND network_caip2 IS NOT NULL;
 		INSERT INTO opt_outs VALUES ('gone.example', '2026-11-01', '2026-11-20', 'https://gone.example/robots.txt',
 			'2026-11-21');
 		INSERT INTO facilitator_polls SELECT id, 'https://f.example', '2026-11-20 12:00Z', '2026-11-20 12:15Z', 0,
@@ -110,7 +112,7 @@ var sharedTables = []string{
 	"accounts", "amount_days", "assessment_seal", "authorization_days", "chains", "facilitator_kinds",
 	"facilitator_poll_days", "facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators",
 	"log_seal", "opt_outs",
-	"payee_days", "payee_totals", "payer_days", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
+	"payee_days", "payee_totals", "payer_days", "recipient_checks", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
 	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
 	"token_totals", "tokens", "walks",
 }
