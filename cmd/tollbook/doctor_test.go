@@ -203,8 +203,8 @@ func TestDoctorNeverHangs(t *testing.T) {
 	states, said, code := examined(t, t.TempDir(), env, "--timeout", "5s", "--publish-to", "s3://bucket/x",
 		"--site-base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc",
 		"solana=http://"+silent)
-	want := map[string]string{"configuration": "ok", "contact": "warning", "database": "wrong", "snapshot": "warning",
-		"bucket":  "wrong",
+	want := map[string]string{"configuration": "ok", "contact": "warning", "crawler key": "none",
+		"database": "wrong", "snapshot": "warning", "bucket": "wrong",
 		"readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
 	delete(states, "disk")
 	if diff := cmp.Diff(want, states); diff != "" || code != 1 || strings.Contains(said, "s3cret") {

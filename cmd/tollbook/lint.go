@@ -131,7 +131,7 @@ limit, a demand for input that no example declares. Of several URLs, the highest
     tollbook lint --json --crawl-allow-private 127.0.0.1:8080 http://127.0.0.1:8080/quote |
         jq -e '.passed != null and [.checks[] | select(.pass | not) | .id] - ["transport_https"] == []'`,
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
-		Args: cobra.ArbitraryArgs,
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			addresses, err := o.addresses(args, cmd.InOrStdin())
 			if err != nil {

@@ -29,34 +29,35 @@ import (
 //	mppx        GET /pay      none     by MPP, 9 of 10: transport_https        C      10 of 10                 A
 //
 // Behind the proxy, version 2 servers return the URL that they see, with http. That is the warning
-// resource_url_mismatch, which one of forty real services has. Express answers HEAD without payment: head_free.
+// resource_plain_http, which one of forty real services has. Express answers HEAD without payment: head_free.
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
 	cases := []peerCase{
 		{"hono", "", "/quote", false, "paid", "C", []string{"transport_https"}, nil,
 			[]string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
-		{"hono", "", "/quote", true, "paid", "A", nil, []string{"resource_url_mismatch"},
+		{"hono", "", "/quote", true, "paid", "A", nil, []string{"resource_plain_http"},
 			[]string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
 		{"hono", "POST", "/chat", false, "paid", "C", []string{"transport_https"}, nil,
 			[]string{"upto eip155:8453 0.5"}},
 		// GET is a 404, POST is found
-		{"hono", "", "/chat", true, "paid", "A", nil, []string{"resource_url_mismatch"},
+		{"hono", "", "/chat", true, "paid", "A", nil, []string{"resource_plain_http"},
 			[]string{"upto eip155:8453 0.5"}},
 		{"hono", "", "/users/42", false, "paid", "C", []string{"transport_https"},
 			[]string{"testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 "}},
 		{"hono", "", "/users/42", true, "paid", "A", nil,
-			[]string{"resource_url_mismatch", "testnet_only", "timeout_out_of_range"},
+			[]string{"resource_plain_http", "testnet_only", "timeout_out_of_range"},
 			[]string{"exact eip155:84532 "}},
 		{"hono", "", "/free", true, "open", "unknown", nil, nil, nil},
 		{"hono", "", "/nothing", true, "failed", "unknown", nil, nil, nil},
 		{"express-v1", "", "/weather", false, "paid", "C", []string{"transport_https", "x402_version_current"},
 			[]string{"head_free"}, []string{"exact base 0.01"}},
 		{"express-v1", "", "/weather", true, "paid", "A", []string{"x402_version_current"},
-			[]string{"head_free", "resource_url_mismatch"}, []string{"exact base 0.01"}},
-		{"mppx", "", "/pay", false, "paid", "C", []string{"transport_https"}, nil,
+			[]string{"head_free", "resource_plain_http"}, []string{"exact base 0.01"}},
+		{"mppx", "", "/pay", false, "paid", "C", []string{"transport_https"}, []string{"mpp_realm_elsewhere"},
 			[]string{"tempo/charge eip155:4217 0.01"}},
-		{"mppx", "", "/pay", true, "paid", "A", nil, nil, []string{"tempo/charge eip155:4217 0.01"}},
+		{"mppx", "", "/pay", true, "paid", "A", nil, []string{"mpp_realm_elsewhere"},
+			[]string{"tempo/charge eip155:4217 0.01"}},
 	}
 	for _, name := range []string{"hono", "express-v1", "mppx"} {
 		t.Run(name, func(t *testing.T) {

@@ -150,6 +150,7 @@ var commandLines = map[string][]string{
 	"find":                    {"x", "--directory", "%URL"},
 	"import":                  {"%DIR/nothing.jsonl", "--data", "%DIR/data"},
 	"index":                   {"--once", "--data", "%DIR/data"},
+	"key directory":           {"%DIR/nothing.pem"},
 	"key new":                 {"%DIR/key.pem"},
 	"key public":              {"%DIR/nothing.pem"},
 	"lint":                    {"%URL"},
