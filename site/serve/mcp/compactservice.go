@@ -54,7 +54,7 @@ type priceRow struct {
 	Testnet  bool    `json:"testnet,omitempty"`
 
 	Clients *[]string `json:"clients,omitempty"` // that pay by it; absent if not known
-	Needs   []string `json:"needs,omitempty"`   // what a buyer needs first, in words
+	Needs   []string  `json:"needs,omitempty"`   // what a buyer needs first, in words
 }
 
 // maxAddressText is the maximum length of a recipient or a network id in a compact result. Every known form of an
