@@ -495,7 +495,7 @@ func (f folderOrigin) open(pointer) (*Snapshot, error) {
 	}
 	snap, err := f.openID(c)
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir, dirErr := archive.OpenDir(f.root); dirErr == nil { // a tree with its checkpoint beside it
+		if dir, dirErr := archive.OpenDir(f.root); dirErr == nil { // the tree has its checkpoint beside it
 			return newSnapshot(dir, c, filepath.Join(f.root, archive.PacksDir)), nil
 		}
 	}

@@ -17,8 +17,8 @@ const (
 	cloudflare = "Cloudflare"
 )
 
-// evidence is what a response says about the program that answered. Programs are told by what they write about
-// themselves, never by what is likely. The application comes before the proxies in front of it.
+// evidence lists the headers that name the program that answered. A program counts only if a header names it. The
+// application comes before the proxies in front of it.
 var evidence = []struct {
 	stack, header string
 	word          string // in lower case, anywhere in the value; "" for any value

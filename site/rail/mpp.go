@@ -167,7 +167,7 @@ func scalar(raw json.RawMessage) (text string, isText bool) {
 // readTerms reads the price, the asset and the recipient of a request.
 func (o *Offer) readTerms(method string, r request) {
 	switch o.Amount = digits(r.amount); {
-	case r.amount == "" && o.Variable: // the price is told in the session
+	case r.amount == "" && o.Variable: // the session states the price
 		if o.Amount = digits(r.ceiling); o.Amount == "" && r.ceiling != "" {
 			o.fail("amount_positive", "the cap %q is not a string of digits above zero", r.ceiling)
 		}

@@ -30,7 +30,7 @@ var clientKinds = map[string][]string{
 	"auth-capture":     {"eip155"},
 }
 
-// nodeHeaders is the most that Node.js reads of a response's headers, in bytes, unless it is told otherwise.
+// nodeHeaders is the most that Node.js reads of a response's headers, in bytes, without --max-http-header-size.
 const nodeHeaders = 16 << 10
 
 // PayersOf returns for each row of a captured envelope who can pay by it. It has the length of UnsignableRows. A row

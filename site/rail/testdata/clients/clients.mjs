@@ -237,7 +237,7 @@ const clients = {
   '@getalby/lightning-tools': lightning,
 }
 
-// lightning runs Alby's client, whose wallet is told which invoice to pay.
+// lightning runs Alby's client. Its wallet records the invoice that the client asks it to pay.
 async function lightning(url) {
   let invoice
   const purse = { payInvoice: async (of) => { invoice = of.invoice; throw new Error('paid') } }
