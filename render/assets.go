@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+
 	"tollbook/render/lists"
 )
 
@@ -26,21 +29,21 @@ const FaviconKey = "favicon.svg"
 // readAssets reads the files that pages refer to, by key. The names of the stylesheet and the scripts contain a digest,
 // so that clients can cache them without a limit.
 func (p *Pages) readAssets() ([]Asset, error) {
-	css, err := p.readFiles(styleFiles...)
+	style, err := p.readFiles(styleFiles...)
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
-	if css, err = colourSet(css, p.site.Colours); err != nil {
+	if style, err = colourSet(style, p.site.Colours); err != nil {
 		return nil, err
 	}
-	p.light, p.dark = colourSchemes(css)
+	p.light, p.dark = colourSchemes(style)
 	fonts, err := p.readFonts()
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range fonts {
 		name := strings.TrimPrefix(f.Key, "assets/")
-		css = bytes.ReplaceAll(css, []byte(fontName+path.Ext(name)), []byte(name))
+		style = bytes.ReplaceAll(style, []byte(fontName+path.Ext(name)), []byte(name))
 	}
 	p.font = fonts[0].Key
 	icons, err := p.readIcons()
@@ -51,8 +54,10 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	for _, icon := range icons {
 		p.icons[icon.Key] = true
 	}
-	css = comment.ReplaceAll(css, nil)
-	assets := slices.Concat([]Asset{{Key: hashedKey("site", ".css", css), Bytes: css}}, fonts, icons)
+	if style, err = minifyStyles(style); err != nil {
+		return nil, err
+	}
+	assets := slices.Concat([]Asset{{Key: hashedKey("site", ".css", style), Bytes: style}}, fonts, icons)
 	p.scripts = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
 		data, err := p.readFiles(scriptFiles[name]...)
@@ -64,6 +69,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 				return nil, err
 			}
 		}
+		data = note.ReplaceAll(data, nil)
 		p.scripts[name] = hashedKey(name, ".js", data)
 		assets = append(assets, Asset{Key: p.scripts[name], Bytes: data})
 	}
@@ -74,6 +80,7 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if local, err = lists.LocalScript(local); err != nil {
 		return nil, err
 	}
+	local = note.ReplaceAll(local, nil)
 	p.scripts[localScript] = hashedKey(localScript, ".js", local)
 	return append(assets, Asset{Key: p.scripts[localScript], Bytes: local}), nil
 }
@@ -81,9 +88,18 @@ func (p *Pages) readAssets() ([]Asset, error) {
 // fontName names the files of the typeface. The stylesheet refers to them by it, and gets the names with digests.
 const fontName = "source-serif-4"
 
-// comment is a comment of a stylesheet on lines of its own. No reader needs it, and every first view would load it. A
-// licence begins with an exclamation mark and stays.
-var comment = regexp.MustCompile(`(?ms)^[\t ]*/\*[^!].*?\*/[\t ]*\n`)
+// note is a comment of a script on a line of its own. No reader needs it, and every first view would load it.
+var note = regexp.MustCompile(`(?m)^[\t ]*//.*\n`)
+
+// minifyStyles returns a stylesheet without comments and spaces that no reader needs. Licences, whose comments begin
+// with an exclamation mark, stay.
+func minifyStyles(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	if err := css.Minify(minify.New(), &out, bytes.NewReader(data), nil); err != nil {
+		return nil, fmt.Errorf("minify stylesheet: %w", err)
+	}
+	return out.Bytes(), nil
+}
 
 // readFonts returns the typeface and its licence.
 func (p *Pages) readFonts() ([]Asset, error) {

@@ -73,9 +73,7 @@ await each(views, 3, async ({ address, width }) => {
 	await page.goto(address, { waitUntil: "networkidle" });
 	const most = "largest first view, KB";
 	figures[most] = Math.max(figures[most] ?? 0, Math.round(bytes / 102.4) / 10);
-	// The two documents that name every rule and every field are longer than any page of data.
-	const allowed = /\/(methodology|reference\/types)$/.test(address) ? 66 : 60;
-	if (bytes > allowed * 1024) fault(address, `a first view takes ${bytes} bytes, ${allowed} KB are allowed`);
+	if (bytes > 60 * 1024) fault(address, `a first view takes ${bytes} bytes, 60 KB are allowed`);
 	const shifts = await page.evaluate(async () => {
 		await document.fonts.ready;
 		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); // a painted frame has reported its shifts
