@@ -115,16 +115,7 @@ func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (v *post
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
 			Homepage: seen.Homepage, OpenAPI: seen.OpenAPI, Pricing: seen.Pricing, LLMsTxt: seen.LLMsTxt,
-			Robots: seen.Robots, Terms: seen.Terms, Answers: []postgres.SiteAnswer{},
-		}
-		for _, a := range seen.Answers {
-			answer := postgres.SiteAnswer{Document: a.Document, URL: clean(a.URL, 500), Status: a.Status,
-				ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason,
-				Problem: clean(a.Problem, 200), Declared: a.Declared}
-			for _, skipped := range a.Skipped {
-				answer.Skipped = append(answer.Skipped, postgres.SiteSkipped(skipped))
-			}
-			v.Facts.Answers = append(v.Facts.Answers, answer)
+			Robots: seen.Robots, Terms: seen.Terms, Answers: SiteAnswers(seen.Answers),
 		}
 	}
 	if v.Facts != nil {
@@ -186,6 +177,21 @@ func (c *Crawler) readTemplates(ctx context.Context, serviceID int64) (map[uuid.
 		}
 	}
 	return readTemplates, nil
+}
+
+// SiteAnswers returns the answers of a site as they are stored, with their texts cut.
+func SiteAnswers(answers []facts.Answer) []postgres.SiteAnswer {
+	list := []postgres.SiteAnswer{}
+	for _, a := range answers {
+		stored := postgres.SiteAnswer{Document: a.Document, URL: clean(a.URL, 500), Status: a.Status,
+			ContentType: clean(a.ContentType, 100), Exists: a.Exists, Reason: a.Reason,
+			Problem: clean(a.Problem, 200), Declared: a.Declared}
+		for _, skipped := range a.Skipped {
+			stored.Skipped = append(stored.Skipped, postgres.SiteSkipped(skipped))
+		}
+		list = append(list, stored)
+	}
+	return list
 }
 
 // logSite logs one line for each site visit.

@@ -37,23 +37,30 @@ func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site
 	return d
 }
 
+// PublishSiteAnswers returns the published form of the answers of a site.
+func PublishSiteAnswers(answers []postgres.SiteAnswer) []site.EvidenceSiteAnswer {
+	list := []site.EvidenceSiteAnswer{}
+	for _, a := range answers {
+		answer := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
+			ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason,
+			Problem: invisible.ReplaceOrNull(a.Problem), Declared: a.Declared, Skipped: []site.EvidenceSkipped{}}
+		for _, skipped := range a.Skipped {
+			answer.Skipped = append(answer.Skipped, site.EvidenceSkipped{Reason: skipped.Reason,
+				Meaning: site.SkipMeaning(skipped.Reason), Count: skipped.Count})
+		}
+		if a.Status != 0 {
+			answer.Status = &a.Status
+		}
+		list = append(list, answer)
+	}
+	return list
+}
+
 // addSiteEvidence adds the answers behind the facts of a service's site and domain, and who verified the service.
 func addSiteEvidence(f *postgres.ServiceFacts, e *site.Evidence) {
 	e.SiteAnswers = []site.EvidenceSiteAnswer{}
 	if f.Site != nil {
-		for _, a := range f.Site.Answers {
-			answer := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
-				ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason,
-				Problem: invisible.ReplaceOrNull(a.Problem), Declared: a.Declared, Skipped: []site.EvidenceSkipped{}}
-			for _, skipped := range a.Skipped {
-				answer.Skipped = append(answer.Skipped, site.EvidenceSkipped{Reason: skipped.Reason,
-					Meaning: site.SkipMeaning(skipped.Reason), Count: skipped.Count})
-			}
-			if a.Status != 0 {
-				answer.Status = &a.Status
-			}
-			e.SiteAnswers = append(e.SiteAnswers, answer)
-		}
+		e.SiteAnswers = PublishSiteAnswers(f.Site.Answers)
 	}
 	if d := f.Domain; d != nil {
 		e.Registration = &site.EvidenceRegistration{Domain: d.Domain, PrivateSuffix: d.Suffix, URL: d.URL,

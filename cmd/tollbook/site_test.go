@@ -97,8 +97,8 @@ func TestOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stylesheet = string(css); strings.Count(stylesheet, "--link: #7a1f5c;") != 1 ||
-		strings.Count(stylesheet, "--link: #ff9ad5;") != 1 {
+	if stylesheet = string(css); strings.Count(stylesheet, "--link:#7a1f5c") != 1 ||
+		strings.Count(stylesheet, "--link:#ff9ad5") != 1 {
 		t.Error("the stylesheet lacks the operator's colours")
 	}
 	for key, want := range map[string]string{

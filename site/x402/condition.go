@@ -22,9 +22,6 @@ const (
 	NeedSubscription = "subscription"
 )
 
-// Needs are the codes of conditions, in the order in which they are published.
-var Needs = []string{NeedDeposit, NeedAccount, NeedApproval, NeedSubscription}
-
 // NeedsGateway reports whether a row is paid out of a balance in Circle Gateway.
 func (r Requirement) NeedsGateway() bool { return object(r.extra()).text("name") == gatewayName }
 

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"tollbook/build/judge"
+	"tollbook/crawl"
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/display"
-	"tollbook/site/invisible"
 )
 
 // Outcome is what a lint says about a URL in one word. Its value is the exit status of the command.
@@ -95,21 +96,7 @@ type Site struct {
 
 // NewSite returns a site with the documents that were read of it.
 func NewSite(address string, s facts.Site) Site {
-	out := Site{URL: address, Documents: []site.EvidenceSiteAnswer{}}
-	for _, a := range s.Answers {
-		d := site.EvidenceSiteAnswer{Document: a.Document, URL: invisible.Replace(a.URL),
-			ContentType: invisible.ReplaceOrNull(a.ContentType), Exists: a.Exists, Reason: a.Reason,
-			Problem: invisible.ReplaceOrNull(a.Problem), Declared: a.Declared, Skipped: []site.EvidenceSkipped{}}
-		for _, skipped := range a.Skipped {
-			d.Skipped = append(d.Skipped, site.EvidenceSkipped{Reason: skipped.Reason,
-				Meaning: site.SkipMeaning(skipped.Reason), Count: skipped.Count})
-		}
-		if a.Status != 0 {
-			d.Status = &a.Status
-		}
-		out.Documents = append(out.Documents, d)
-	}
-	return out
+	return Site{URL: address, Documents: judge.PublishSiteAnswers(crawl.SiteAnswers(s.Answers))}
 }
 
 // Outcome returns the worst outcome of all URLs.
