@@ -49,7 +49,8 @@ func duckdb(t *testing.T, queries ...string) [][][]string {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%.3000s", err, stderr.String())
+		said := stderr.String()
+		t.Fatalf("%v\n%s", err, said[max(0, len(said)-3000):])
 	}
 	var answers [][][]*string
 	if err := json.Unmarshal(stdout.Bytes(), &answers); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tollbook/build/data/figure"
 	"tollbook/build/judge"
 	"tollbook/build/judge/directory"
 	"tollbook/render"
@@ -214,6 +215,7 @@ func (w *snapshotWriter) writeDataset(add addFunc) (err error) {
 			return err
 		}
 	}
+	s.Dataset.Proofs = figure.Proofs()
 	return writeTopic("data", s.Dataset, w.renderer.DataPage, add)
 }
 

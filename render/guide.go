@@ -1,13 +1,18 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"tollbook/render/guide"
+	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
+	"tollbook/templates"
 )
 
 // guides lists the pages that are written in Markdown, each a file of package templates. Package guide has the rules. A
@@ -59,6 +64,11 @@ func (p *Pages) readGuides() error {
 		if err != nil {
 			return err
 		}
+		if file.route == methodologyRoute {
+			if source, err = p.addProofs(source); err != nil {
+				return err
+			}
+		}
 		g, err := guide.Parse(source, p.linkAddress)
 		if err != nil {
 			return fmt.Errorf("render %s: %w", file.file, err)
@@ -83,6 +93,47 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 	}
 	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}",
 		operator).Replace(string(source))), nil
+}
+
+// addProofs adds the queries of templates/proofs to the sections of the methodology whose figures they compute.
+func (p *Pages) addProofs(source []byte) ([]byte, error) {
+	names, err := fs.Glob(templates.FS, "proofs/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	bySection := map[string][]site.DatasetProof{}
+	for _, name := range names {
+		text, err := p.read(name)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		proof, err := site.ParseProof(path.Base(name), string(text))
+		if err != nil {
+			return nil, err
+		}
+		bySection[proof.Section] = append(bySection[proof.Section], proof)
+	}
+	var out bytes.Buffer
+	section := ""
+	end := func() {
+		for _, proof := range bySection[section] {
+			fmt.Fprintf(&out, "```sql\n-- %s\n-- GET %s\n%s\n```\n\n", proof.Title, proof.Path, proof.SQL)
+		}
+		delete(bySection, section)
+	}
+	for line := range strings.Lines(string(source)) {
+		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
+			end()
+			section = guide.HeadingID(heading)
+		}
+		out.WriteString(line)
+	}
+	out.WriteByte('\n')
+	end()
+	for section := range bySection {
+		return nil, fmt.Errorf("templates/proofs: the methodology has no section #%s", section)
+	}
+	return out.Bytes(), nil
 }
 
 // linkAddress returns the link to an address of the directory: "/reference". It is a guide.LinkFunc.

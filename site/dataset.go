@@ -1,5 +1,10 @@
 package site
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Dataset is the tables of the directory as files, and what they answer.
 type Dataset struct {
 	// Time of the snapshot whose rows the answers are of.
@@ -10,6 +15,8 @@ type Dataset struct {
 	SQLite DatasetFile `json:"sqlite"`
 	// Questions that the tables answer; a question whose sums overflow is left out.
 	Questions []DatasetAnswer `json:"questions"`
+	// Queries that compute the published figures from the tables.
+	Proofs []DatasetProof `json:"proofs"`
 }
 
 // DatasetFile is a file to download.
@@ -72,4 +79,44 @@ type DatasetAnswer struct {
 	Columns []string `json:"columns"`
 	// Rows of the answer; values are texts, null for an unknown one.
 	Rows [][]*string `json:"rows"`
+}
+
+// DatasetProof is a query over the tables that says what the JSON of the snapshot must contain.
+//
+// The columns of its rows are values. A column that the path or another column names in braces is a part of an address;
+// each other column is named by the place of its value in the JSON, such as data.endpoints[id={endpoint_id}].price_usd
+// for the element of a list whose member id has this value. Besides the tables it has snapshot (as_of, today), windows
+// (name, days, first_day, since) for 24h, 7d, 30d and 90d, and the views current_prices and service_networks.
+type DatasetProof struct {
+	// Name of the query.
+	Name string `json:"name"`
+	// What it computes, in words.
+	Title string `json:"title"`
+	// Section of the methodology with the rule, as the anchor of its heading.
+	Section string `json:"section"`
+	// Path of the responses with the figures, with columns in braces, such as /v1/services/{slug}.
+	Path string `json:"path"`
+	// Query, in SQL that SQLite and DuckDB read alike.
+	SQL string `json:"sql"`
+}
+
+// ParseProof reads a file of templates/proofs: three comments, "-- Title.", "-- methodology#section" and "-- /path",
+// and the query.
+func ParseProof(name, text string) (DatasetProof, error) {
+	p := DatasetProof{Name: name}
+	for _, into := range []*string{&p.Title, &p.Section, &p.Path} {
+		line, rest, _ := strings.Cut(text, "\n")
+		value, ok := strings.CutPrefix(line, "-- ")
+		if !ok {
+			return p, fmt.Errorf("proof %s: %q is not one of its three comments: title, methodology#section, /path", name,
+				line)
+		}
+		*into, text = value, rest
+	}
+	var ok bool
+	if p.Section, ok = strings.CutPrefix(p.Section, "methodology#"); !ok || !strings.HasPrefix(p.Path, "/") {
+		return p, fmt.Errorf("proof %s: the second comment is methodology#section, the third the /path of the answer", name)
+	}
+	p.SQL = strings.TrimSpace(text)
+	return p, nil
 }

@@ -13,7 +13,8 @@ import "embed"
 //     pages;
 //   - markdown/ has text/templates of the pages that exist as Markdown too, and of llms.txt;
 //   - pages/ has the guides in Markdown;
+//   - proofs/ has the published figures as SQL;
 //   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //
-//go:embed *.html *.js *.css favicon.svg pages/*.md markdown/*.md fonts/*
+//go:embed *.html *.js *.css favicon.svg pages/*.md markdown/*.md proofs/*.sql fonts/*
 var FS embed.FS

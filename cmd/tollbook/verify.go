@@ -13,6 +13,7 @@ import (
 
 	"tollbook/build"
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -20,9 +21,10 @@ import (
 
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
-	Key   string
-	Files bool
-	JSON  bool
+	Key     string
+	Files   bool
+	Figures bool
+	JSON    bool
 }
 
 // AddFlags adds the flags of verify.
@@ -30,6 +32,7 @@ func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Key, "key", "", "`file` of the public key that must have signed the checkpoint")
 	f.BoolVar(&o.Files, "files", false,
 		"request every single file too, from a place that does not list them, such as tollbook serve")
+	f.BoolVar(&o.Figures, "figures", false, "instead of sums, compare published figures with queries over the tables")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
@@ -51,13 +54,24 @@ is a URL such as https://tollbook.example (a public bucket, a web server, or tol
 a folder. The last line says whether the checkpoint is signed, and by which key. With --files it also requests every
 file from a running serve, within the server's limit: 200 requests a minute by default.
 
+With --figures it downloads the tables below /data instead, runs the queries that the page /methodology shows, and
+prints a line for each published figure that differs from what a query says.
+
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 if everything is intact, 1 if something is damaged, could not be read, or is not signed with the key of --key.`,
-		Example: "  tollbook verify https://tollbook.example --key tollbook-key.pem",
-		Args:    arguments("URL"),
+0 if everything is intact, 1 if something is damaged, differs, could not be read, or is not signed with the key of
+--key.`,
+		Example: `  tollbook verify https://tollbook.example --key tollbook-key.pem
+  tollbook verify --figures https://tollbook.example`,
+		Args: arguments("URL"),
+		PreRunE: func(*cobra.Command, []string) error {
+			if o.Files && o.Figures {
+				return terminal.UsageErrorf("--files and --figures exclude each other")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerify(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -77,6 +91,9 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 	store, err := objects.OpenPlace(place, objects.StoreOptions{Getenv: os.Getenv})
 	if err != nil {
 		return err
+	}
+	if o.Figures {
+		return runFigures(ctx, store, v.Key, o.JSON, stdout)
 	}
 	faults := []report.Fault{}
 	final := errNotSigned

@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
@@ -49,13 +50,7 @@ func lineOf(n ast.Node, source []byte) int {
 type headingIDs map[string]bool
 
 func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
-	words := strings.FieldsFunc(strings.ToLower(string(value)), func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_')
-	})
-	id := strings.Join(words, "-")
-	if id == "" {
-		id = "section"
-	}
+	id := HeadingID(string(value))
 	for stem, n := id, 2; ids[id]; n++ {
 		id = fmt.Sprintf("%s-%d", stem, n)
 	}
@@ -64,6 +59,14 @@ func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 }
 
 func (ids headingIDs) Put(value []byte) { ids[string(value)] = true }
+
+// HeadingID returns the id of the first heading with a text.
+func HeadingID(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_')
+	})
+	return cmp.Or(strings.Join(words, "-"), "section")
+}
 
 // tableRenderer writes a table with a caption, in a region that scrolls on a narrow screen.
 type tableRenderer struct{}
