@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 
 	"tollbook/render/lists"
 )
@@ -69,7 +69,9 @@ func (p *Pages) readAssets() ([]Asset, error) {
 				return nil, err
 			}
 		}
-		data = note.ReplaceAll(data, nil)
+		if data, err = minifyScript(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		p.scripts[name] = hashedKey(name, ".js", data)
 		assets = append(assets, Asset{Key: p.scripts[name], Bytes: data})
 	}
@@ -80,7 +82,9 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if local, err = lists.LocalScript(local); err != nil {
 		return nil, err
 	}
-	local = note.ReplaceAll(local, nil)
+	if local, err = minifyScript(local); err != nil {
+		return nil, err
+	}
 	p.scripts[localScript] = hashedKey(localScript, ".js", local)
 	return append(assets, Asset{Key: p.scripts[localScript], Bytes: local}), nil
 }
@@ -88,8 +92,14 @@ func (p *Pages) readAssets() ([]Asset, error) {
 // fontName names the files of the typeface. The stylesheet refers to them by it, and gets the names with digests.
 const fontName = "source-serif-4"
 
-// note is a comment of a script on a line of its own. No reader needs it, and every first view would load it.
-var note = regexp.MustCompile(`(?m)^[\t ]*//.*\n`)
+// minifyScript returns a script without comments, spaces and long names that no reader needs.
+func minifyScript(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	if err := js.Minify(minify.New(), &out, bytes.NewReader(data), nil); err != nil {
+		return nil, fmt.Errorf("minify script: %w", err)
+	}
+	return out.Bytes(), nil
+}
 
 // minifyStyles returns a stylesheet without comments and spaces that no reader needs. Licences, whose comments begin
 // with an exclamation mark, stay.
