@@ -10,8 +10,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestPullFromServe copies the tables of a directory from the program that serves it, and asks them with SQL. A pull
-// onto a disk with too little free space is refused before it fetches a file.
+// TestPullFromServe copies the tables of a directory from the program that serves it, and asks them with SQL.
+// All figures are what the tables say. A pull onto a disk with too little free space is refused before it fetches a file.
 func TestPullFromServe(t *testing.T) {
 	t.Parallel()
 	data, to := t.TempDir(), t.TempDir()
@@ -30,6 +30,10 @@ func TestPullFromServe(t *testing.T) {
 	const query = "SELECT count(*) AS services FROM services"
 	if out := ran(t, nil, "data", "query", "--from", to, query); !strings.Contains(out, "3") {
 		t.Errorf("the answer is %q, want 3 services", out)
+	}
+
+	if out := ran(t, nil, "verify", "--figures", base); !strings.HasSuffix(out, "; 0 differences\n") {
+		t.Errorf("verify --figures says %q, want no difference", out)
 	}
 
 	small := smallDisk(t, 4<<20)

@@ -92,6 +92,11 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 		t.Fatal(err)
 	}
 
+	var figures bytes.Buffer
+	if err := runVerify(t.Context(), verifyOptions{Figures: true}, filepath.Join(data.Data, "public"), &figures); err != nil {
+		t.Errorf("%v:\n%s", err, figures.String())
+	}
+
 	var answer struct{ Data site.ServiceDetail }
 	read(t, data, "/v1/services/sdk-weather", &answer)
 	got := answer.Data

@@ -44,9 +44,12 @@ func statements(asOf time.Time) []string {
 	}
 }
 
-// Tables returns the tables that proofs may read: those of the SQLite file of a snapshot, here with all their days.
+// Tables returns the tables that proofs may read, with all their days: those of the SQLite file of a snapshot, but for
+// the published assessments of days that are over, which a new directory lacks.
 func Tables() []*data.Table {
-	return slices.DeleteFunc(slices.Clone(data.Tables()), func(t *data.Table) bool { return t == &data.Checks.Table })
+	return slices.DeleteFunc(data.Tables(), func(t *data.Table) bool {
+		return t == &data.Checks.Table || t == &data.Assessments.Table
+	})
 }
 
 // filesOf returns the Parquet files of a table in a folder of pulled tables.
