@@ -85,10 +85,9 @@ func rankItems(items []*site.ServiceListItem) map[string][]int32 {
 
 // writeLists writes, for every selection, each order with every page of 25 and of 100.
 func writeLists(s *site.Snapshot, totals map[string]int, add addFunc) error {
-	items := make([]*site.ServiceListItem, len(s.Services))
+	items := s.ListedItems()
 	rows := make([][]byte, len(items))
-	for i := range s.Services {
-		items[i] = &s.Services[i].Item
+	for i := range items {
 		var err error
 		if rows[i], err = encode.Row(items[i]); err != nil {
 			return fmt.Errorf("encode row of %s: %w", items[i].Slug, err)

@@ -80,10 +80,7 @@ func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	if err := put(bare("home-page", "").Key(), home, err); err != nil {
 		return err
 	}
-	items := make([]*site.ServiceListItem, len(s.Services))
-	for i := range s.Services {
-		items[i] = &s.Services[i].Item
-	}
+	items := s.ListedItems()
 	for _, order := range site.Orders {
 		if err := writeListPages(items, order, renderer, put); err != nil {
 			return err

@@ -117,7 +117,8 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 // newIndex returns the index without the totals of lists, which are counted when the lists are written.
 func newIndex(s *site.Snapshot, renderer *render.Renderer) routes.Index {
 	n := len(s.Services)
-	index := routes.Index{Lists: map[string]int{}, Pages: countPages(n, renderer.Groups()), Slugs: make([]string, n)}
+	index := routes.Index{Lists: map[string]int{}, Pages: countPages(len(s.Listed()), renderer.Groups()),
+		Slugs: make([]string, n)}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}

@@ -149,8 +149,8 @@ func countEvents(s *site.Snapshot, since time.Time) string {
 		n[r.Type]++
 	}
 	const listed, began = "service listed", "incident began"
-	for i := range s.Services {
-		if !s.Services[i].Item.CreatedAt.Before(since) {
+	for _, item := range s.ListedItems() {
+		if !item.CreatedAt.Before(since) {
 			n[listed]++
 		}
 	}

@@ -97,8 +97,7 @@ func (f groupFigures) Range() string {
 // groupsOf groups services by category, in the order of names, and by network, in the order of abbreviations.
 func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 	byCategory, byNetwork := map[string][]*site.ServiceListItem{}, map[string][]*site.ServiceListItem{}
-	for i := range s.Services {
-		item := &s.Services[i].Item
+	for _, item := range s.ListedItems() {
 		if item.Category != "" {
 			byCategory[item.Category] = append(byCategory[item.Category], item)
 		}

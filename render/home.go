@@ -93,8 +93,7 @@ func newHome(s *site.Snapshot, cal *chart.Calendar, w homeWords) *homePage {
 	if len(s.Checks.Newest) > 0 {
 		p.LastCheck = &s.Checks.Newest[0].CheckedAt
 	}
-	for i := range s.Services {
-		item := &s.Services[i].Item
+	for _, item := range s.ListedItems() {
 		if item.AdviceLevel == site.AdviceGood {
 			p.Good++
 		}
@@ -136,8 +135,7 @@ func (p *homePage) addCategories(tags []site.Tag, w homeWords) {
 // largestVolumeChanges returns the services whose volume changed most, up or down, the largest change first.
 func largestVolumeChanges(s *site.Snapshot) []volumeChange {
 	var largest []volumeChange
-	for i := range s.Services {
-		l := &s.Services[i]
+	for _, l := range s.Listed() {
 		t := &l.Trend
 		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minTrendPayments {
 			continue

@@ -239,10 +239,7 @@ func (e *Renderer) markdownPages() (pages []markdownPage) {
 	}
 	bare := func(route string) string { return bareKey(route, "") }
 	add("home", display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey, bare("stats"), e.homeMarkdown())
-	items := make([]*site.ServiceListItem, len(s.Services))
-	for i := range items {
-		items[i] = &s.Services[i].Item
-	}
+	items := s.ListedItems()
 	site.Sort(items, site.OrderNewest)
 	add("services", "Services", listKey(1), bare("services"), map[string]any{"Total": len(items),
 		"Newest": items[:min(PageRows, len(items))]})
@@ -361,10 +358,7 @@ func (a *API) Markdown() (Asset, error) {
 // quotation marks, on one line, without markup or invisible characters.
 func (e *Renderer) LLMs() ([]byte, error) {
 	s := &e.pages.site
-	items := make([]*site.ServiceListItem, len(e.snapshot.Services))
-	for i := range items {
-		items[i] = &e.snapshot.Services[i].Item
-	}
+	items := e.snapshot.ListedItems()
 	site.Sort(items, site.OrderUptime)
 	links := []markdownLink{
 		{"Reference", bareKey(referenceRoute, ""), "every route with parameters, examples and errors"},

@@ -38,7 +38,8 @@ func (e *Renderer) sitemapPages() []sitemapPage {
 	for _, t := range e.pages.operatorPages {
 		put(t.Key, now)
 	}
-	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {
+	listed := e.snapshot.ListedItems()
+	for n := 2; (n-1)*PageRows < len(listed); n++ {
 		put(listKey(n), now)
 	}
 	for _, g := range e.Groups() {
@@ -52,8 +53,7 @@ func (e *Renderer) sitemapPages() []sitemapPage {
 	for i := range e.snapshot.Sources {
 		put(sourceKey(e.snapshot.Sources[i].Source.Source), now)
 	}
-	for i := range e.snapshot.Services {
-		item := &e.snapshot.Services[i].Item
+	for _, item := range listed {
 		at := item.CreatedAt
 		if item.LastCheckedAt != nil && item.LastCheckedAt.After(at.Time) {
 			at = *item.LastCheckedAt

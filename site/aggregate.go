@@ -27,6 +27,8 @@ type StatusSummary struct {
 	ListedOffline int `json:"listed_offline"`
 	// Number of offline services without a success for 30 days, of those not retired.
 	Offline30dPlus int `json:"offline_30d_plus"`
+	// Number of services that are gone. No other number counts them, and services leaves them out.
+	Gone int `json:"gone"`
 }
 
 // StatusService is the status of one service.

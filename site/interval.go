@@ -22,6 +22,9 @@ func ActiveUntil(firstSeen time.Time, lastPaid *time.Time) time.Time {
 	return seen.Add(ActiveFor)
 }
 
+// GoneAfter is after how many UTC days with counted checks, all of which failed, a service is gone.
+const GoneAfter = 60 * 24 * time.Hour
+
 // Interval returns the time between two visits: the service's own interval, but at least an hour after a day offline
 // and at least a day after a week offline.
 func Interval(own time.Duration, failingSince *time.Time, now time.Time) time.Duration {

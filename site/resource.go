@@ -64,6 +64,9 @@ type ServiceListItem struct {
 	PausedAt *Time `json:"paused_at,omitempty"`
 	// When the operator of this directory retired the service; absent if it is listed.
 	DelistedAt *Time `json:"delisted_at,omitempty"`
+	// Since when every counted check failed of a service that is gone, which is after 60 UTC days with such checks;
+	// absent for any other service. Lists and counts leave out services that are gone, unless include contains gone.
+	GoneSince *Time `json:"gone_since,omitempty"`
 
 	// The compact assessment; only with include=assessment.
 	Assessment *CompactAssessment `json:"assessment,omitempty"`
@@ -137,6 +140,10 @@ type ServiceDetail struct {
 	Rails      []Rail `json:"rails"` // beyond the contract, as the next two
 	PausedAt   *Time  `json:"paused_at,omitempty"`
 	DelistedAt *Time  `json:"delisted_at,omitempty"`
+	GoneSince  *Time  `json:"gone_since,omitempty"`
+	// Services that are online or degraded and name an account that this service named last, by name; absent unless
+	// the service is gone.
+	LiveServices []SharedWithItem `json:"live_services,omitempty"`
 	// Public sources that list the service or did, by name.
 	ListedBy []ListedBy `json:"listed_by"`
 
@@ -165,7 +172,7 @@ func (d *ServiceDetail) Item() ServiceListItem {
 		MinPriceUSD: d.MinPriceUSD, PriceCondition: d.PriceCondition, Networks: d.Networks, Uptime24h: d.Uptime24h,
 		AvgResponseTimeMS: d.AvgResponseTimeMS, LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		NetworksCAIP2: d.NetworksCAIP2, PaymentReady: d.PaymentReady, Source: d.Source,
-		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt,
+		PausedAt: d.PausedAt, DelistedAt: d.DelistedAt, GoneSince: d.GoneSince,
 		RiskLevel: d.Assessment.Risk.Level,
 	}
 	if flags := d.Assessment.Risk.Flags; item.RiskLevel != RiskClean && len(flags) > 0 {

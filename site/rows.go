@@ -27,6 +27,13 @@ type ServiceRow struct {
 // IncludeAssessment is the member that a request may embed in each service of a list, of a search and of a look-up.
 const IncludeAssessment = "assessment"
 
+// ColumnGone is the column that says which services are gone, and IncludeGone the value of include that keeps them in a
+// list.
+const (
+	ColumnGone  = "gone"
+	IncludeGone = ColumnGone
+)
+
 // Limits of the endpoints in a ServiceRow.
 const (
 	MaxRowEndpoints   = 25
@@ -196,6 +203,7 @@ var Columns = []Column{
 	{"avg_response_time_ms", ColumnNumber, func(r *ServiceRow) any { return r.AvgResponseTimeMS }},
 	{"risk_level", ColumnText, func(r *ServiceRow) any { return r.RiskLevel }},
 	{"delisted_at", ColumnText, func(r *ServiceRow) any { return r.DelistedAt }},
+	{ColumnGone, ColumnBoolean, func(r *ServiceRow) any { return r.GoneSince != nil }},
 	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.ComplianceGrade }},
 	{"payment_ready", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.PaymentReady }},
 	{"signable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Signable }},

@@ -27,6 +27,27 @@ type Snapshot struct {
 	Dataset      *Dataset            // v1/data.json and data.html; nil before the data files are written
 }
 
+// Listed returns the services that lists, counts and averages are about: all but those that are gone.
+func (s *Snapshot) Listed() []*Listing {
+	list := make([]*Listing, 0, len(s.Services))
+	for i := range s.Services {
+		if s.Services[i].Item.GoneSince == nil {
+			list = append(list, &s.Services[i])
+		}
+	}
+	return list
+}
+
+// ListedItems returns the rows of Listed.
+func (s *Snapshot) ListedItems() []*ServiceListItem {
+	listed := s.Listed()
+	items := make([]*ServiceListItem, len(listed))
+	for i, l := range listed {
+		items[i] = &l.Item
+	}
+	return items
+}
+
 // Listing is one service in a snapshot.
 type Listing struct {
 	Item           ServiceListItem // the row in each list that contains the service

@@ -2,7 +2,7 @@
 // package search, which precede it, with localTables from Go. Each file is read once, and only when a search needs it.
 const localSearch = (files) => {
 	"use strict";
-	const { params, limits } = localTables, kept = new Map(), text = search.newText(localTables.text);
+	const { omit, params, limits } = localTables, kept = new Map(), text = search.newText(localTables.text);
 	const read = async (key) => {
 		const answer = await fetch(files + key);
 		if (!answer.ok) throw new Error(`${key}: status ${answer.status}`);
@@ -45,7 +45,7 @@ const localSearch = (files) => {
 		}));
 		const n = (await load("v1/terms.json", (file) => JSON.parse(file).data)).services;
 		const reader = columns.newReader(localTables, text, n, load);
-		const request = { params, value: (name) => values.get(name) };
+		const request = { omit, params, value: (name) => values.get(name) };
 		const { rows, meta } = await results.page(localTables.results, request, reader);
 		return { data: rows.map((row) => JSON.parse(row)), meta: JSON.parse(meta) };
 	};

@@ -46,6 +46,8 @@ var Services = newMaker(
 		func(d *site.ServiceDetail) Value { return timeOrNull(d.PausedAt) }),
 	service("delisted_at", Timestamp, "", fromOperator, "When the operator retired the service.", false,
 		func(d *site.ServiceDetail) Value { return timeOrNull(d.DelistedAt) }),
+	service("gone_since", Timestamp, "", fromJudgment, "Since when all checks that count failed, if it is gone.", false,
+		func(d *site.ServiceDetail) Value { return timeOrNull(d.GoneSince) }),
 	service("status", Text, "", fromJudgment, "online, degraded, offline or unknown.", true,
 		func(d *site.ServiceDetail) Value { return NewText(d.Status) }),
 	service("verified", Boolean, "", fromJudgment, "Whether control of the domain is proved.", true,

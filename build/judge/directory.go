@@ -48,7 +48,8 @@ type Directory struct {
 	revenue   *revenueIndex
 	operators *operatorIndex
 	incidents [][]site.Incident // by service, newest first
-	inFeed    map[string]bool   // slugs of services with a record in the feed of changes
+	live      map[int][]site.SharedWithItem
+	inFeed    map[string]bool // slugs of services with a record in the feed of changes
 	aggregate *directory.Counter
 	settlers  *revenue.FacilitatorServices
 }
@@ -81,6 +82,7 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 		dropUnpayable(f)
 		o := newOffer(f, d.options.Now)
 		detail := newDetail(f, &o, &d.hours.services[i], d.options.Now)
+		detail.GoneSince = goneSince(f.Runs)
 		d.Snapshot.Services[i].Item = detail.Item()
 		d.market.Add(f.Category, &o.prices)
 		d.claims[i] = listClaims(f, d.options.Now)
@@ -105,6 +107,7 @@ func (d *Directory) Prepare() {
 	d.market.Sort()
 	d.revenue = newRevenueIndex(f, d.claims, d.options.FreeHosts, now)
 	d.judgeIncidents()
+	d.live = findLive(s.Services, d.claims)
 	s.Checks = globalLog(f)
 	judgeChanges(s, f, now)
 	for _, r := range s.Changes.Feed {
@@ -185,7 +188,7 @@ func (d *Directory) Finish() {
 		d.facts.Revenue.Services = nil
 	}
 	d.hours.services, d.market, d.claims, d.revenue, d.inFeed = nil, nil, nil, nil, nil
-	d.incidents = nil
+	d.incidents, d.live = nil, nil
 	d.aggregate, d.settlers = nil, nil
 }
 

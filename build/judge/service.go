@@ -58,6 +58,7 @@ func (d *Directory) input(i int) *serviceInput {
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Detail.OperatorLinks = d.operators.Of(i)
 	d.addIncidents(i, &b.Detail)
+	b.Detail.GoneSince, b.Detail.LiveServices = d.Snapshot.Services[i].Item.GoneSince, d.live[i]
 	if !o.speaksOther() { // prices over other protocols are not in the market
 		b.Rank = d.market.Rank(f.Category, &o.prices)
 	}

@@ -94,6 +94,7 @@ func serviceText(s *site.ServiceDetail) string {
 	p.value("last check", timeText(s.LastCheckedAt))
 	p.addEnd("paused", s.PausedAt)
 	p.addEnd("delisted", s.DelistedAt)
+	p.addEnd("gone", s.GoneSince)
 	p.value("base URL", own(s.BaseURL))
 	p.value("page", own(s.Provenance.CiteAs))
 	p.line("")

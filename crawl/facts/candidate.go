@@ -26,38 +26,50 @@ const TXTLabel = "_x402."
 // Limits of what such documents may name.
 const (
 	maxDescriptions = 4  // OpenAPI documents that a catalogue of APIs leads to
+	maxCatalogs     = 4  // catalogues of APIs that are read, with those in others
 	maxCandidates   = 10 // URLs of all documents that are asked for their price
 	maxLinks        = 500
 	maxTXT          = 20 // records of a name
 )
 
-// ReadAPICatalog returns the OpenAPI documents that a catalogue of APIs (RFC 9727) names, in order, each once: the
-// targets of service-desc, on the host of the catalogue or below it.
-func ReadAPICatalog(doc []byte, address *url.URL) ([]*url.URL, error) {
+// APICatalog is what a catalogue of APIs names on its host or below it: in order, each once.
+type APICatalog struct {
+	Descriptions []*url.URL // OpenAPI documents, at most maxDescriptions
+	Catalogs     []*url.URL // further catalogues, at most maxCatalogs
+}
+
+// ReadAPICatalog reads a catalogue of APIs (RFC 9727): descriptions are the targets of service-desc, further catalogues
+// those of api-catalog.
+func ReadAPICatalog(doc []byte, address *url.URL) (c APICatalog, err error) {
 	top, err := readTop(doc)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	if !top.Has("linkset") {
-		return nil, fmt.Errorf("%w: it has no linkset", errNoDocument)
+		return c, fmt.Errorf("%w: it has no linkset", errNoDocument)
 	}
-	var out []*url.URL
 	for _, raw := range first(top.list("linkset"), maxLinks) {
-		targets := objectOf(raw).list("service-desc")
-		if one := objectOf(raw).Get("service-desc"); jsontext.Kind(one) == '{' {
-			targets = []json.RawMessage{one}
-		}
-		for _, target := range first(targets, maxLinks) {
-			u, ok := ownURL(address, objectOf(target).text("href"))
-			if !ok || slices.ContainsFunc(out, func(o *url.URL) bool { return *o == *u }) {
-				continue
-			}
-			if out = append(out, u); len(out) == maxDescriptions {
-				return out, nil
-			}
+		context := objectOf(raw)
+		c.Descriptions = appendTargets(c.Descriptions, context.Get("service-desc"), address, maxDescriptions)
+		c.Catalogs = appendTargets(c.Catalogs, context.Get("api-catalog"), address, maxCatalogs)
+	}
+	return c, nil
+}
+
+// appendTargets appends the targets of a relation on the host of an address or below it, up to a number. A relation is
+// a list, or one target where a catalogue is lax.
+func appendTargets(all []*url.URL, relation json.RawMessage, address *url.URL, limit int) []*url.URL {
+	targets := jsontext.List(relation)
+	if jsontext.Kind(relation) == '{' {
+		targets = []json.RawMessage{relation}
+	}
+	for _, target := range first(targets, maxLinks) {
+		u, ok := ownURL(address, objectOf(target).text("href"))
+		if ok && len(all) < limit && !slices.ContainsFunc(all, func(o *url.URL) bool { return *o == *u }) {
+			all = append(all, u)
 		}
 	}
-	return out, nil
+	return all
 }
 
 // ReadAgentCard returns the URLs of an agent whose card declares the x402 extension of A2A, with POST as their method.

@@ -31,10 +31,13 @@ func TestCandidates(t *testing.T) {
 	card := func(doc string) ([]Declared, error) { return ReadAgentCard([]byte(doc), address) }
 	text := func(doc string) ([]Declared, error) { return ReadLLMsTxt([]byte(doc), address), nil }
 	catalogue := func(doc string) ([]Declared, error) {
-		list, err := ReadAPICatalog([]byte(doc), address)
+		c, err := ReadAPICatalog([]byte(doc), address)
 		var out []Declared
-		for _, u := range list {
+		for _, u := range c.Descriptions {
 			out = append(out, Declared{URL: u.String()})
+		}
+		for _, u := range c.Catalogs {
+			out = append(out, Declared{URL: u.String(), Method: "CATALOG"})
 		}
 		return out, err
 	}
@@ -56,6 +59,11 @@ func TestCandidates(t *testing.T) {
 			{"href": "/b.json"}]}, {"item": [{"href": "/d"}]}, {"service-desc": {"href": "/one.json"}}]}`,
 			[]string{"https://acme.test/a.json", "https://acme.test/b.json", "https://docs.acme.test/c.json",
 				"https://acme.test/one.json"}},
+		{"catalogues in a catalogue", catalogue, `{"linkset": [{"api-catalog": [{"href": "/a"}, {"href": "/a"},
+			{"href": "https://evil.test/b"}, {"href": "http://169.254.169.254/"}, {"href": "/c"}, {"href": "/d"}]},
+			{"api-catalog": {"href": "/e"}}, {"api-catalog": [{"href": "/f"}]}]}`,
+			[]string{"CATALOG https://acme.test/a", "CATALOG https://acme.test/c", "CATALOG https://acme.test/d",
+				"CATALOG https://acme.test/e"}},
 		{"catalogue of others", catalogue, `{"linkset": [{"service-desc": [{"href": "https://evil.test/a"},
 			{"href": "https://xacme.test/a"}, {"href": "http://127.0.0.1/a"}, {"href": "file:///etc/passwd"},
 			{"href": "https://u:p@acme.test/a"}, {"href": "https://acme.test:8443/a"}, {"href": ""}]}]}`,
@@ -143,6 +151,40 @@ func resolver(t *testing.T, records map[string]string) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return d.DialContext(ctx, "udp", l.LocalAddr().String())
 	}}
+}
+
+// TestSurveyReadsNestedCatalogues checks that a survey reads the catalogues of APIs in a catalogue, each once and at
+// most maxCatalogs, though they name each other in a circle.
+func TestSurveyReadsNestedCatalogues(t *testing.T) {
+	t.Parallel()
+	catalog := func(members string) string { return "200 application/linkset+json {\"linkset\": [" + members + "]}" }
+	w, f := newTown(t, map[string]http.Handler{"acme.test": pages{
+		wellKnownAPICatalog: catalog(`{"api-catalog": [{"href": "/.well-known/api-catalog"}, {"href": "/one"},
+			{"href": "/two"}, {"href": "http://evil.test/three"}]}`),
+		"/one":        catalog(`{"api-catalog": [{"href": "/.well-known/api-catalog"}, {"href": "/three"}]}`),
+		"/two":        catalog(`{"api-catalog": [{"href": "/one"}, {"href": "/two"}, {"href": "/four"}]}`),
+		"/three":      catalog(`{"service-desc": [{"href": "/paid.yaml"}], "api-catalog": [{"href": "/five"}]}`),
+		"/four":       catalog(`{"api-catalog": [{"href": "/one"}]}`),
+		"/five":       catalog(`{}`),
+		"/paid.yaml":  "200 application/yaml openapi: 3.1.0\npaths:\n  /buy:\n    get:\n      responses: {402: {}}\n",
+		"/robots.txt": "200 text/plain ",
+	}})
+	got := f.Survey(t.Context(), "http://acme.test", "")
+	if len(got.Endpoints) != 1 || got.Endpoints[0].Path != "/buy" {
+		t.Errorf("endpoints %v, want GET /buy", got.Endpoints)
+	}
+	count := map[string]int{}
+	for _, r := range w.log() {
+		count[r]++
+		if strings.HasPrefix(r, "evil") || strings.HasSuffix(r, "/five") {
+			t.Errorf("requested %s", r)
+		}
+	}
+	for r, n := range count {
+		if n > 1 {
+			t.Errorf("requested %s %d times", r, n)
+		}
+	}
 }
 
 // TestSurveyFollowsNames checks that a survey finds endpoints through a catalogue of APIs and a TXT record, and

@@ -32,6 +32,8 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Add([]byte(strings.Repeat("[", 20_000)))
 	f.Add([]byte(`{"services":` + strings.Repeat(`[{"services":`, 5000)))
+	f.Add([]byte("openapi: 3.1.0\npaths: &p\n  /a: {get: {responses: {402: *p}}}\n"))
+	f.Add([]byte(`{"linkset": [{"api-catalog": [{"href": "/a"}], "service-desc": {"href": "/b"}}]}`))
 	address := mustParse("https://api.example.com/openapi.json")
 	discovery, _ := source.KindOf("x402-discovery")
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -64,8 +66,10 @@ func FuzzDocuments(f *testing.F) {
 		}
 		cards, _ := ReadAgentCard(doc, address)
 		catalog, _ := ReadAPICatalog(doc, address)
-		if len(cards) > maxCandidates || len(catalog) > maxDescriptions {
-			t.Errorf("%d candidates, %d descriptions", len(cards), len(catalog))
+		if len(cards) > maxCandidates || len(catalog.Descriptions) > maxDescriptions ||
+			len(catalog.Catalogs) > maxCatalogs {
+			t.Errorf("%d candidates, %d descriptions, %d catalogues", len(cards), len(catalog.Descriptions),
+				len(catalog.Catalogs))
 		}
 		if p, err := discovery.Read(doc); err == nil {
 			for _, s := range GroupSellers(p.Rows) {

@@ -68,6 +68,12 @@ func TestHostileDocuments(t *testing.T) {
 		{"one large entry", fill(`{"resources": [{"url": "/a"`, `,"price":0,"accepts":[]`, `}]}`), ""},
 		{"nested lists", strings.Repeat(`{"resources": [`, 5000) + strings.Repeat("]}", 5000), ""},
 		{"brackets", fill("", "[", ""), "0 [] 0 []"},
+		{"YAML with a bomb of aliases", "openapi: 3.1.0\n" + bombYAML(12), "0 [] 0 []"},
+		{"YAML in a circle", "openapi: 3.1.0\npaths: &p\n  /a: *p\n", "0 [] 0 []"},
+		{"YAML of many paths", "openapi: 3.1.0\npaths:\n" + strings.Repeat("  /x: {get: {responses: {402: {}}}}\n", 50_000),
+			"1 [] 0 []"},
+		{"YAML that is too long", "openapi: 3.1.0\nx: " + strings.Repeat("x", 3<<20), "0 [] 0 []"},
+		{"YAML of brackets", "openapi: 3.1.0\nx: " + strings.Repeat("[", 1<<20), "0 [] 0 []"},
 		{"an endless text", fill(`{"resources": "`, "x", ""), "0 [] 0 []"},
 	} {
 		var before, after runtime.MemStats
@@ -90,4 +96,13 @@ func TestHostileDocuments(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
+}
+
+// bombYAML returns lists that each contain the list before ten times.
+func bombYAML(levels int) string {
+	text := "b0: &b0 [x]\n"
+	for i := range levels {
+		text += fmt.Sprintf("b%d: &b%d [%s]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*b%d, ", i), 10))
+	}
+	return text
 }

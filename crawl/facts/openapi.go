@@ -1,10 +1,12 @@
 package facts
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +15,23 @@ import (
 	"tollbook/site/jsontext"
 )
 
-// ReadOpenAPI returns the operations of an OpenAPI document (2.0, 3.0 or 3.1) that are paid, by path and method: those
+// yamlHead matches the beginning of an OpenAPI document in YAML.
+var yamlHead = regexp.MustCompile(`(?m)^["']?(?:openapi|swagger)["']?[ \t]*:`)
+
+// readOpenAPITop returns the members of an OpenAPI document in JSON or YAML.
+func readOpenAPITop(doc []byte) (object, error) {
+	top, err := readTop(doc)
+	text := bytes.TrimSpace(bytes.TrimPrefix(doc, []byte(jsontext.ByteOrderMark)))
+	if err == nil || len(text) == 0 || strings.ContainsRune("{[<", rune(text[0])) || !yamlHead.Match(text) {
+		return top, err
+	}
+	if text, err = jsontext.FromYAML(text); err != nil {
+		return object{}, fmt.Errorf("%w: %w", errNoDocument, err)
+	}
+	return readTop(text)
+}
+
+// ReadOpenAPI returns the operations of an OpenAPI document (2.0, 3.0 or 3.1; JSON or YAML) that are paid, by path and method: those
 // with x-payment-info or with a 402 among their responses. It omits operations that are free, that only ask for an
 // identity, or that are paid over protocols that Tollbook does not read.
 //
@@ -25,7 +43,7 @@ import (
 // A library is not used. getkin/kin-openapi rejects a document for one wrong member or one reference to a file, and
 // takes minutes for 7 MB of nested schemas.
 func ReadOpenAPI(doc []byte, address *url.URL, base string) (Reading, error) {
-	top, err := readTop(doc)
+	top, err := readOpenAPITop(doc)
 	if err != nil {
 		return Reading{}, err
 	}

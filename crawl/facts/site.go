@@ -108,7 +108,11 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 				}
 				return decide(isText(d), "text", "not plain text or Markdown")
 			}))
-		s.OpenAPI = combine(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
+		if is := v.openAPI(origin + "/openapi.json"); is == nil || *is {
+			s.OpenAPI = combine(s.OpenAPI, is)
+		} else {
+			s.OpenAPI = combine(s.OpenAPI, v.openAPI(origin+"/openapi.yaml"))
+		}
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = combine(s.OpenAPI, v.openAPI(path+"/openapi.json"))
 		}
@@ -344,7 +348,7 @@ func (v *visit) isPage(d document) (*bool, string) {
 
 // openAPI reads an OpenAPI document.
 func (v *visit) openAPI(address string) *bool {
-	return v.checkJSON(docOpenAPI, address, "application/json", func(doc []byte, u *url.URL) (Reading, error) {
+	return v.checkJSON(docOpenAPI, address, "application/json, application/yaml", func(doc []byte, u *url.URL) (Reading, error) {
 		got, err := ReadOpenAPI(doc, u, v.base)
 		v.fromOpenAPI = append(v.fromOpenAPI, got.Endpoints...)
 		return got, err
@@ -372,16 +376,26 @@ func (v *visit) agentCard(address string) *bool {
 	})
 }
 
-// apiCatalog reads the OpenAPI documents that a catalogue of APIs names, and reports for each whether it exists.
+// apiCatalog reads the OpenAPI documents that a catalogue of APIs and the catalogues in it name, and reports for each
+// whether it exists. Catalogues are read level by level, each once.
 func (v *visit) apiCatalog(address string) (exist []*bool) {
 	var descriptions []*url.URL
-	v.checkJSON(docAPICatalog, address, "application/linkset+json, application/json",
-		func(doc []byte, u *url.URL) (Reading, error) {
-			var err error
-			descriptions, err = ReadAPICatalog(doc, u)
-			return Reading{}, err
-		})
-	for _, u := range descriptions {
+	catalogs := []*url.URL{parse(address)}
+	read := map[url.URL]bool{}
+	for len(catalogs) > 0 && len(read) < maxCatalogs && len(descriptions) < maxDescriptions {
+		next := catalogs[0]
+		if catalogs = catalogs[1:]; read[*next] {
+			continue
+		}
+		read[*next] = true
+		v.checkJSON(docAPICatalog, next.String(), "application/linkset+json, application/json",
+			func(doc []byte, u *url.URL) (Reading, error) {
+				c, err := ReadAPICatalog(doc, u)
+				descriptions, catalogs = append(descriptions, c.Descriptions...), append(catalogs, c.Catalogs...)
+				return Reading{}, err
+			})
+	}
+	for _, u := range first(descriptions, maxDescriptions) {
 		if v.asked(u.String()) {
 			continue // most catalogues name /openapi.json
 		}

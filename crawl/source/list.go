@@ -6,13 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-
 	"tollbook/site/jsontext"
 )
-
-// maxYAML is the largest list in YAML that is read, in bytes. Reading YAML takes far more time and memory than JSON.
-const maxYAML = 2 << 20
 
 // listNames are the members under which lists have their entries, and entries their endpoints.
 var listNames = []string{"services", "resources", "endpoints", "items", "apis", "listings", "entries", "data"}
@@ -43,111 +38,11 @@ func readJSONList(doc []byte) (Page, error) {
 
 // readYAMLList reads the same shapes in YAML.
 func readYAMLList(doc []byte) (Page, error) {
-	if len(doc) > maxYAML {
-		return Page{}, fmt.Errorf("%w: it is longer than %d MiB", ErrShape, maxYAML>>20)
+	text, err := jsontext.FromYAML(doc)
+	if err != nil {
+		return Page{}, fmt.Errorf("%w: %w", ErrShape, err)
 	}
-	var root yaml.Node // the values of mappings are never compared, which would take quadratic time
-	if err := yaml.Unmarshal(doc, &root); err != nil {
-		return Page{}, fmt.Errorf("%w: it is not YAML", ErrShape)
-	}
-	w := jsonWriter{}
-	if w.write(&root, 0); w.tooLarge {
-		return Page{}, fmt.Errorf("%w: it is too large or too deeply nested", ErrShape)
-	}
-	return readJSONList(w.text)
-}
-
-// jsonWriter writes nodes of YAML as JSON. Aliases may make the text larger than the document.
-type jsonWriter struct {
-	text     []byte
-	visited  int
-	tooLarge bool
-}
-
-// maxVisits is the most nodes that are written, through aliases too.
-const maxVisits = 4_000_000
-
-func (w *jsonWriter) visit(depth int) bool {
-	w.visited++
-	w.tooLarge = w.tooLarge || depth > MaxDepth || len(w.text) > MaxBytes || w.visited > maxVisits
-	return !w.tooLarge
-}
-
-func (w *jsonWriter) write(n *yaml.Node, depth int) {
-	if !w.visit(depth) {
-		return
-	}
-	switch n.Kind {
-	case yaml.DocumentNode:
-		w.write(n.Content[0], depth)
-	case yaml.AliasNode:
-		w.write(n.Alias, depth+1)
-	case yaml.SequenceNode:
-		for i, of := range n.Content {
-			w.separate(i, '[')
-			w.write(of, depth+1)
-		}
-		w.end(len(n.Content), "[]")
-	case yaml.MappingNode:
-		w.end(w.members(n, 0, depth+1), "{}")
-	case yaml.ScalarNode:
-		if n.ShortTag() == "!!null" {
-			w.text = append(w.text, "null"...)
-			return
-		}
-		w.quote(n.Value)
-	default:
-		w.text = append(w.text, "null"...)
-	}
-}
-
-// members writes the members of a mapping after count others, and returns how many there are then. Merged mappings come
-// first, since the last member of a name counts.
-func (w *jsonWriter) members(n *yaml.Node, count, depth int) int {
-	if !w.visit(depth) {
-		return count
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if from := n.Content[i+1]; n.Content[i].Value == "<<" {
-			if from.Kind == yaml.AliasNode {
-				from = from.Alias
-			}
-			if from.Kind == yaml.MappingNode {
-				count = w.members(from, count, depth+1)
-			}
-		}
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if key := n.Content[i]; key.Kind == yaml.ScalarNode && key.Value != "<<" {
-			w.separate(count, '{')
-			w.quote(key.Value)
-			w.text = append(w.text, ':')
-			w.write(n.Content[i+1], depth)
-			count++
-		}
-	}
-	return count
-}
-
-func (w *jsonWriter) quote(s string) {
-	text, _ := json.Marshal(s) // a string can always be encoded
-	w.text = append(w.text, text...)
-}
-
-// separate writes what comes before the i-th value of a list or an object.
-func (w *jsonWriter) separate(i int, open byte) {
-	if i > 0 {
-		open = ','
-	}
-	w.text = append(w.text, open)
-}
-
-// end closes a list or an object with n values.
-func (w *jsonWriter) end(n int, brackets string) {
-	if n == 0 {
-		w.text = append(w.text, brackets[0])
-	}
-	w.text = append(w.text, brackets[1])
+	return readJSONList(text)
 }
 
 // readListed reads an entry of a list: a service with endpoints, or one URL.

@@ -12,15 +12,17 @@ import (
 // LocalScript returns the script that searches the files of a snapshot in a browser: the scripts of package search and
 // their tables before the script of the page.
 func LocalScript(script []byte) ([]byte, error) {
-	params := slices.Clone(routes.ByName("search").Params)
+	route := routes.ByName("search")
+	params := slices.Clone(route.Params)
 	for i := range params {
 		params[i].About = ""
 	}
 	tables := struct {
 		search.ScriptTables
+		Omit   string             `json:"omit"`
 		Params []routes.Param     `json:"params"`
 		Limits routes.TableLimits `json:"limits"`
-	}{search.NewScriptTables(), params, routes.Table().Limits}
+	}{search.NewScriptTables(), route.Omit, params, routes.Table().Limits}
 	page, err := withTables("localTables", tables, script)
 	return slices.Concat(search.Script, page), err
 }

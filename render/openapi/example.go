@@ -40,6 +40,9 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 	index := 0
 	for i := range s.Services {
 		d := &s.Services[i].Item
+		if d.GoneSince != nil {
+			continue
+		}
 		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
 			chosen, index = d, i
 			if priced {

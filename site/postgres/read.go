@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres/bulk"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/consent"
@@ -130,6 +131,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		}
 		all := len(part) == len(f.Services)
 		if err := r.ReadRuns(ctx, checks.FirstDay(now), now, index, all); err != nil {
+			return err
+		}
+		if err := r.ReadFailedDays(ctx, now.Add(-site.GoneAfter), index, all); err != nil {
 			return err
 		}
 		return r.ReadHours(ctx, now, index, all)

@@ -144,9 +144,9 @@ func searchParams() []Param {
 	perPage.Default = "10"
 	return append(params,
 		Param{Name: "include", Kind: KindSet, Filter: true,
-			Values: []string{site.IncludeAssessment, site.IncludeFacets},
+			Values: []string{site.IncludeAssessment, site.IncludeFacets, site.IncludeGone},
 			About: "What to add: assessment for the compact assessment of each row, facets for the number of " +
-				"services by category, network, protocol and status in meta"},
+				"services by category, network, protocol and status in meta, gone for the services that are gone"},
 		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance,
 			About: "Order of the list; without q, relevance is the newest first"},
 		perPage, paramPage)
@@ -177,6 +177,15 @@ func (q Query) Has(param, name string) bool {
 		}
 	}
 	return false
+}
+
+// Omit returns the column of booleans of the services that the response leaves out, "" for none.
+func (q Query) Omit() string {
+	omit := q.Route.Omit
+	if q.Route.Param("include") != nil && q.Has("include", omit) {
+		return ""
+	}
+	return omit
 }
 
 // KindSnapshot is the type of a parameter that names a snapshot: text that matches SnapshotPattern and contains a valid

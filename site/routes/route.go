@@ -26,6 +26,9 @@ type Route struct {
 	Ext string `json:"ext"`
 	// Query parameters, in the order that they have in a key.
 	Params []Param `json:"params"`
+	// Column of booleans: the response leaves out the services for which it is true, unless include contains the
+	// column's name.
+	Omit string `json:"omit,omitempty"`
 	// Members of a list that does not use data and meta.
 	Framing encode.Framing `json:"framing,omitzero"`
 	About   string         `json:"about"`
@@ -71,8 +74,9 @@ func servicesParams() []Param {
 	return append(filters,
 		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
 			About: "Only services whose name has, for each word of this text, a word that starts with it"},
-		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeAssessment}, Rule: RuleScan,
-			About: "What to add to each row: assessment for the compact assessment"},
+		Param{Name: "include", Kind: KindSet, Filter: true, Values: []string{site.IncludeAssessment, site.IncludeGone},
+			Rule: RuleScan, About: "What to add: assessment for the compact assessment of each row, gone for the " +
+				"services that are gone"},
 		Param{Name: "sort", Kind: KindChoice, Values: slices.Concat(site.Orders, scanned), Default: site.OrderNewest,
 			Rule: RuleScan, RuleValues: scanned, About: "Order of the list"},
 		paramPerPage, paramPage)
@@ -81,12 +85,14 @@ func servicesParams() []Param {
 // All is the only list of routes and parameters: requests are validated by it, and keys, files and documents are
 // derived from it.
 var All = []Route{
-	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json",
+	// The contract does not say which services are listed, so leaving out those that are gone adds to it: each row and
+	// total means the same, a gone service keeps its own paths, and include=gone, which the contract lacks, lists all.
+	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json", Omit: site.ColumnGone,
 		About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
-	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json",
+	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json", Omit: site.ColumnGone,
 		About:  "Services that do what a text says, with their endpoints, filtered, sorted and paginated.",
 		Params: searchParams()},
-	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Params: bestParams(),
+	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Omit: site.ColumnGone, Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
 			"reason. Services that match but are excluded are in meta, with reasons."},
 	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",

@@ -107,12 +107,17 @@ const columns = (() => {
 		return { item: row.slice(1, at), assessment: row.slice(at + 14, end), endpoints: row.slice(end + 13, -1) };
 	};
 
-	// A request is { params, value }. params are the parameters of its route, and value returns the effective value of
-	// a parameter. column returns a promise of a column by its name.
+	// A request is { omit, params, value }. omit and params are those of its route, and value returns the effective
+	// value of a parameter. column returns a promise of a column by its name.
 
-	// filter returns the places that pass every filter of a request that names a column, in their order. One entry of a
-	// place must pass all filters with the same entry.
+	// filter returns the places that a request does not omit and that pass every filter of it that names a column, in
+	// their order. One entry of a place must pass all filters with the same entry.
 	const filter = async (request, places, column) => {
+		const { omit, params, value } = request, include = params.some((p) => p.name === "include") && value("include");
+		if (omit && !(include || "").split(",").includes(omit)) {
+			const c = await column(omit);
+			places = places.filter((place) => valueAt(c, place) !== "true");
+		}
 		const groups = new Map();
 		for (const p of request.params)
 			if (p.column && request.value(p.name) !== "") {

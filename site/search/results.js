@@ -79,8 +79,8 @@ const results = (() => {
 	const page = async (tables, request, reader) => {
 		const { params, value } = request, query = value("q"), found = query === "" ? null : await reader.find(query);
 		const all = found ? found.hits.map((hit) => hit.place) : await reader.sorted(request, reader.all, "newest");
-		const pass = (without) => columns.filter({ params, value: (name) => name === without ? "" : value(name) }, all,
-			reader.column);
+		const pass = (without) => columns.filter({ omit: request.omit, params,
+			value: (name) => name === without ? "" : value(name) }, all, reader.column);
 		let places = await pass("");
 		const order = tables.orders.find((o) => o.name === value("sort"));
 		if (order) places = await columns.sort(request, places, order, reader.column);

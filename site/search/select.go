@@ -8,7 +8,8 @@ import (
 	"tollbook/site/routes"
 )
 
-// Select returns the places of n services that pass every filter of q that names a column, ascending.
+// Select returns the places of n services that the response to q may contain and that pass every filter of q that names
+// a column, ascending.
 func Select(q routes.Query, n int, read ColumnReader) ([]int32, error) {
 	places := make([]int32, n)
 	for i := range places {
@@ -17,8 +18,16 @@ func Select(q routes.Query, n int, read ColumnReader) ([]int32, error) {
 	return filter(q, places, read)
 }
 
-// filter returns the places that pass every filter of q that names a column, in their order. It may change places.
+// filter returns the places that q does not omit and that pass every filter of q that names a column, in their order.
+// It may change places.
 func filter(q routes.Query, places []int32, read ColumnReader) ([]int32, error) {
+	if omit := q.Omit(); omit != "" {
+		column, err := read(omit)
+		if err != nil {
+			return nil, err
+		}
+		places = slices.DeleteFunc(places, func(place int32) bool { return column.Value(place) == "true" })
+	}
 	entries := map[string]bool{} // compared already
 	for i := range q.Route.Params {
 		p := &q.Route.Params[i]

@@ -255,11 +255,16 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 	return newPage(q.Route.Framing, lines, routes.WindowMeta(q, len(places)), len(places))
 }
 
-// columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length.
+// columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length. A
+// snapshot of an older version lacks the column of services that are gone; none is gone in it.
 func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) search.ColumnReader {
 	n := len(index.Slugs)
 	return func(name string) (*search.Column, error) {
 		c, err := h.readColumn(snap, name, n)
+		if name == site.ColumnGone && errors.Is(err, errMissing) {
+			return search.ParseColumn(name, slices.Concat([]byte(`{"data":[`),
+				bytes.Trim(bytes.Repeat([]byte("null,"), n), ","), []byte("]}")), n)
+		}
 		if err == nil && c.Len() != n {
 			err = fmt.Errorf("file %s: %w: it has %d values; according to %s it must have %d",
 				routes.ColumnKey(name), archive.ErrDamaged, c.Len(), routes.IndexFile, n)

@@ -16,14 +16,18 @@ type Counter struct {
 	stats  statsCounter
 }
 
-// NewAggregate returns a counter of services as of now.
+// NewAggregate returns a counter of up to so many services as of now.
 func NewAggregate(services int, now time.Time) *Counter {
-	return &Counter{now: now, status: site.StatusSummary{Total: services,
-		Services: make([]site.StatusService, 0, services)}}
+	return &Counter{now: now, status: site.StatusSummary{Services: make([]site.StatusService, 0, services)}}
 }
 
-// Add adds a judged service. Services are added in the order of slugs.
+// Add adds a judged service. Services are added in the order of slugs. One that is gone enters no other count.
 func (c *Counter) Add(d *site.ServiceDetail) {
+	if d.GoneSince != nil {
+		c.status.Gone++
+		return
+	}
+	c.status.Total++
 	c.addStatus(d)
 	c.stats.add(d, c.now)
 }

@@ -12,8 +12,9 @@ import (
 // Group fills in the networks, tags and categories of a snapshot. They are counted in the rows of services. explorers
 // contains the operator's URLs of accounts by CAIP-2 id, "" for none.
 func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*site.CategoryPrices) {
-	s.Networks = newNetworks(s.Services, explorers)
-	s.Tags = newTags(s.Services, prices)
+	items := s.ListedItems()
+	s.Networks = newNetworks(items, explorers)
+	s.Tags = newTags(items, prices)
 	s.Categories = []string{}
 	for _, t := range s.Tags {
 		s.Categories = append(s.Categories, t.Tag)
@@ -22,15 +23,15 @@ func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*sit
 }
 
 // newNetworks returns the known networks on which a listed service accepts payment, the most used first.
-func newNetworks(services []site.Listing, explorers map[string]string) []site.Network {
+func newNetworks(services []*site.ServiceListItem, explorers map[string]string) []site.Network {
 	count, up := map[string]int{}, map[string]*mean{}
-	for i := range services {
-		for _, abbreviation := range services[i].Item.Networks {
+	for _, item := range services {
+		for _, abbreviation := range item.Networks {
 			count[abbreviation]++
 			if up[abbreviation] == nil {
 				up[abbreviation] = &mean{}
 			}
-			up[abbreviation].add(services[i].Item.Uptime24h)
+			up[abbreviation].add(item.Uptime24h)
 		}
 	}
 	out := []site.Network{}
@@ -62,10 +63,10 @@ func newNetworks(services []site.Listing, explorers map[string]string) []site.Ne
 }
 
 // newTags returns the categories with their numbers of services and their prices, the largest first.
-func newTags(services []site.Listing, prices map[string]*site.CategoryPrices) []site.Tag {
+func newTags(services []*site.ServiceListItem, prices map[string]*site.CategoryPrices) []site.Tag {
 	count := map[string]int{}
-	for i := range services {
-		count[services[i].Item.Category]++
+	for _, item := range services {
+		count[item.Category]++
 	}
 	out := []site.Tag{}
 	for tag, n := range count {

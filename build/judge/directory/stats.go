@@ -71,7 +71,7 @@ func (a *statsCounter) add(d *site.ServiceDetail, now time.Time) {
 // finish returns the statistics, all but those that no service says anything about.
 func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
 	st := site.AggregateStats{
-		TotalServices: len(s.Services), TotalEndpoints: a.endpoints,
+		TotalServices: s.Status.Total, TotalEndpoints: a.endpoints,
 		Networks:     []site.StatsNetwork{},
 		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(),
 		Pricing:       price.Statistics(a.prices),

@@ -17,6 +17,7 @@ type FailureRun struct {
 	LongestGap int64     // most milliseconds between two checks of the run, the success after it included
 	EndedAt    *time.Time
 	ByDay      bool // of whole UTC days before the oldest stored check; FirstAt is the beginning of a day
+	FailedDays int  // closed UTC days since FirstAt on which checks counted and all failed; 0 unless ReadFailedDays set it
 }
 
 const runColumns = `service_id, first_at, last_at, checks, longest_gap, ended_at, by_day`
@@ -102,6 +103,36 @@ func (r *LogReader) ReadRuns(ctx context.Context, since, now time.Time, services
 	}
 	if err != nil {
 		return fmt.Errorf("read runs of failed checks: %w", err)
+	}
+	return nil
+}
+
+// ReadFailedDays sets FailedDays of the runs that go on and began before a time. ReadRuns must have read the runs of all
+// services in the index. all says that no other services exist.
+func (r *LogReader) ReadFailedDays(ctx context.Context, before time.Time, services *Index, all bool) error {
+	ids := services.ids
+	if all {
+		ids = nil
+	}
+	var id int64
+	var first time.Time
+	var days int
+	err := r.each(ctx, `
+		SELECT r.service_id, r.first_at, count(*) FROM failure_runs r
+		JOIN check_days d ON d.service_id = r.service_id AND d.day >= (r.first_at AT TIME ZONE 'UTC')::date
+		WHERE r.ended_at IS NULL AND r.first_at < $1 AND ($2::bigint[] IS NULL OR r.service_id = ANY($2))
+			AND d.counted > 0 AND d.up = 0
+		GROUP BY r.service_id, r.first_at`, []any{&id, &first, &days}, func() {
+		s := services.services[id]
+		if s == nil || len(s.Runs) == 0 {
+			return
+		}
+		if last := &s.Runs[len(s.Runs)-1]; last.FirstAt.Equal(first) {
+			last.FailedDays = days
+		}
+	}, before, ids)
+	if err != nil {
+		return fmt.Errorf("read days of failed checks: %w", err)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ const BEST = «.Best»;
 // best returns the recommendations for a request.
 async function best(r, snap, q, index) {
   const reader = readerOf(r, snap, index);
-  const request = requestFor(q);
+  const request = requestFor(q, snap);
   const value = request.value;
   const found = value("q") === "" ? null : await reader.find(value("q"));
   const all = found ? found.hits.map((hit) => hit.place) : reader.all;

@@ -49,12 +49,19 @@ function forgetParsed(name, entry) {
 
 const readerOf = (r, snap, index) =>
   columns.newReader(SEARCH, TEXT, index.slugs.length, (key, parse) => load(r, snap, key, parse), index.slugs);
-const requestFor = (q) => ({ params: q.route.params, value: (name) => text(q, name) });
+
+// requestFor returns the request for the columns. No service is gone in a snapshot of an older version, which lacks the
+// column that says so.
+const requestFor = (q, snap) => ({
+  omit: snap.zip.has(`v1/columns/${q.route.omit}.json`) ? q.route.omit : undefined,
+  params: q.route.params,
+  value: (name) => text(q, name),
+});
 
 // scan returns a page of the services that columns select and order.
 async function scan(r, snap, q, index) {
   const reader = readerOf(r, snap, index);
-  const request = requestFor(q);
+  const request = requestFor(q, snap);
   const places = await reader.sorted(request, await reader.select(request), text(q, "sort"));
   const [offset, limit] = windowOf(q);
   const isAssessed = text(q, "include").split(",").includes("assessment");
@@ -68,7 +75,7 @@ async function scan(r, snap, q, index) {
 
 // searchText returns a page of the services whose text matches.
 async function searchText(r, snap, q, index) {
-  const { rows, meta } = await results.page(SEARCH.results, requestFor(q), readerOf(r, snap, index));
+  const { rows, meta } = await results.page(SEARCH.results, requestFor(q, snap), readerOf(r, snap, index));
   return frame(q.route.framing, rows, meta);
 }
 
@@ -103,7 +110,7 @@ async function cataloguePlaces(r, snap, q, { from, to, total }) {
   const column = (name) =>
     load(r, snap, `discovery/columns/${name}.json`, (file) => columns.parseColumn("set", file, total));
   const all = Array.from({ length: total }, (_, place) => place);
-  const places = await columns.filter(requestFor(q), all, column);
+  const places = await columns.filter(requestFor(q, snap), all, column);
   return places.filter((place) => place >= from && place < to).map((place) => place - from);
 }
 
