@@ -19,8 +19,8 @@ import (
 	"tollbook/site"
 )
 
-// TestLooksAreBuilt visits services that ask browsers, or requests by another method, for other payments than agents. It
-// checks what the snapshot of those facts says: the flag, and both sides as evidence. A visit looks once a day at an
+// TestLooksAreBuilt visits services that ask browsers, or requests by another method, for other payments than agents.
+// It checks what the snapshot of those facts says: the flag, and both sides as evidence. A visit looks once a day at an
 // endpoint that was paid before; a service that mends its terms loses the flag with the next look.
 func TestLooksAreBuilt(t *testing.T) {
 	t.Parallel()

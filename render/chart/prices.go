@@ -20,8 +20,8 @@ type Prices struct {
 }
 
 // NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
-// lowest is the current lowest price, which may differ from that of the last day, and condition what a buyer needs first
-// for it, nil for nothing.
+// lowest is the current lowest price, which may differ from that of the last day, and condition what a buyer needs
+// first for it, nil for nothing.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, condition *string, cal *Calendar) Prices {
 	c := Prices{Summary: "No active endpoint asks for a price in dollars.", Months: NewPriceMonths(points, cal)}
 	var spans []priceSpan

@@ -181,7 +181,8 @@ func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
 }
 
 // Cheapest returns the lowest price of a service as a request without filters gets it, nil if none is known, what a
-// buyer needs first for it, nil for nothing, and its network. It returns false if such a request never gets the service.
+// buyer needs first for it, nil for nothing, and its network. It returns false if such a request never gets the
+// service.
 func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, condition *string, network string, ok bool) {
 	f := rankingFacts{Status: row.Status, RiskLevel: row.RiskLevel, PaymentReady: row.Assessment.PaymentReady,
 		LastSuccessAt: row.Assessment.LastSuccessAt}
