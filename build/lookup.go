@@ -203,7 +203,7 @@ func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.Add
 				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName,
 				AssetAddress: price.AssetAddress,
 				Price:        price.Price, PriceUSD: price.PriceUSD, PayTo: price.PayTo, Since: t.Prices[k].Since,
-				Testnet: price.Testnet,
+				Testnet: price.Testnet, PriceCondition: price.PayableBy.PriceCondition(),
 			})
 		}
 	}
@@ -238,8 +238,9 @@ func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site
 		of.Signable = of.Signable && signable
 	}
 	usd, ok := p.CountedUSD()
-	if needs := p.PayableBy.IsConditional(); ok && price.IsLower(usd, needs, of.MinPriceUSD, of.MinIsConditional) {
-		of.MinPriceUSD, of.MinIsConditional = &usd, needs
+	needs := &p.PayableBy
+	if ok && price.IsLower(usd, needs.IsConditional(), of.MinPriceUSD, of.PriceCondition != nil) {
+		of.MinPriceUSD, of.PriceCondition = &usd, needs.PriceCondition()
 	}
 }
 

@@ -130,10 +130,15 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 		c.Methods = append(c.Methods, d.Endpoints[i].Method)
 		overX402, all = append(overX402, d.Endpoints[i].X402Pricing()...), append(all, d.Endpoints[i].Pricing...)
 	}
-	c.PricesUSD = lowestByNetwork(overX402, short)
-	for network, usd := range lowestByNetwork(all, short) {
-		if _, ok := c.PricesUSD[network]; !ok { // no price over x402
-			c.PricesUSD[network] = usd
+	c.PricesUSD, c.PriceConditions = lowestByNetwork(overX402, short)
+	ofAll, conditions := lowestByNetwork(all, short)
+	for network, usd := range ofAll {
+		if _, ok := c.PricesUSD[network]; ok {
+			continue
+		}
+		c.PricesUSD[network] = usd // no price over x402
+		if condition, ok := conditions[network]; ok {
+			c.PriceConditions[network] = condition
 		}
 	}
 	c.Methods = sortSet(c.Methods)
@@ -187,12 +192,13 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 		return r
 	}
 	lowest := string(*e.MinPriceUSD)
-	r.PriceUSD = &lowest
+	r.PriceUSD, r.PriceCondition = &lowest, e.PriceCondition
 	pricing := e.X402Pricing()
 	if len(pricing) == 0 {
 		pricing = e.Pricing
 	}
-	by := lowestByNetwork(pricing, short)
+	by, conditions := lowestByNetwork(pricing, short)
+	r.PriceConditions = conditions
 	for _, network := range e.Networks {
 		if by[network] != lowest { // another price, or none that counts
 			r.PricesUSD = by
@@ -202,7 +208,7 @@ func newRowEndpoint(e *site.Endpoint, short map[string]string) site.RowEndpoint 
 }
 
 // lowestByNetwork returns the lowest counted price of each network, as price.Lowest says.
-func lowestByNetwork(pricing []site.PricingEntry, short map[string]string) map[string]string {
+func lowestByNetwork(pricing []site.PricingEntry, short map[string]string) (by, conditions map[string]string) {
 	options := map[string][]site.PricingEntry{}
 	for _, p := range pricing {
 		network := p.Network
@@ -211,13 +217,17 @@ func lowestByNetwork(pricing []site.PricingEntry, short map[string]string) map[s
 		}
 		options[network] = append(options[network], p)
 	}
-	by := map[string]string{}
+	by, conditions = map[string]string{}, map[string]string{}
 	for network, list := range options {
-		if usd := price.Lowest(list); usd != nil {
+		usd, condition := price.Lowest(list)
+		if usd != nil {
 			by[network] = string(*usd)
 		}
+		if condition != nil {
+			conditions[network] = *condition
+		}
 	}
-	return by
+	return by, conditions
 }
 
 // shortNetworks returns the names of a service's networks in lists, by CAIP-2 id.

@@ -155,7 +155,7 @@ func figuresOf(services []*site.ServiceListItem) groupFigures {
 		if item.Uptime24h != nil {
 			sum, counted = sum+*item.Uptime24h, counted+1
 		}
-		if p := item.MinPriceUSD; p != nil {
+		if p := item.MinPriceUSD; p != nil && item.PriceCondition == nil {
 			if f.From == nil || p.Compare(*f.From) < 0 {
 				f.From = p
 			}

@@ -88,11 +88,16 @@ func linkedService(d *site.ServiceDetail, about, page, dataSet, record string) [
 	if !d.IsAdvised() {
 		return []linkedEntity{entity} // without an offer
 	}
-	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
-		entity["offers"] = linkedEntity{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
-			"offerCount": d.EndpointCount}
-	} else if d.MinPriceUSD != nil {
-		entity["offers"] = linkedEntity{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
+	if d.MinPriceUSD != nil {
+		offer := linkedEntity{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
+		if d.EndpointCount > 1 {
+			offer = linkedEntity{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
+				"offerCount": d.EndpointCount}
+		}
+		if d.PriceCondition != nil {
+			offer["description"] = display.Line(*d.PriceCondition, display.MaxLine)
+		}
+		entity["offers"] = offer
 	}
 	return []linkedEntity{entity}
 }

@@ -133,7 +133,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		GradeEvidence: l.gradeEvidence, Documents: declarations(l.Listing), Settled: e.settlements(l.Listing, volume),
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
+		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, d.PriceCondition, e.calendar),
 		Grades:     chart.NewGrades(l.Scores, e.calendar),
 		PriceRank:  money.Rank(d.Assessment.Economics.CategoryPercentile),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),

@@ -144,6 +144,8 @@ type Pick struct {
 	Name string `json:"name"`
 	// Lowest price in US dollars of an endpoint that can be paid; null if not known.
 	PriceUSD *Decimal `json:"price_usd"`
+	// As [ServiceListItem.PriceCondition].
+	PriceCondition *string `json:"price_condition"`
 	// Abbreviation of the network of the price.
 	Network string `json:"network"`
 	// Number of different payers in 30 days that settlements name; null if none names one.

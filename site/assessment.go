@@ -142,6 +142,8 @@ type DomainFacts struct {
 type Economics struct {
 	// Lowest counted price in US dollars.
 	PriceUSD *Decimal `json:"price_usd"`
+	// As [ServiceListItem.PriceCondition].
+	PriceCondition *string `json:"price_condition"`
 	// The same price in atomic units of its asset; if no price counts, the price of the first row.
 	PriceAtomic *string `json:"price_atomic"`
 	// How the service charges.

@@ -152,8 +152,8 @@ type RecipientService struct {
 	EndpointCount int `json:"endpoint_count"`
 	// As [ServiceListItem.MinPriceUSD].
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest price of these; null if no price is known in dollars
-	// MinIsConditional says that a buyer needs more than that price.
-	MinIsConditional bool `json:"-"`
+	// As [ServiceListItem.PriceCondition]; absent without one.
+	PriceCondition *string `json:"price_condition,omitempty"`
 
 	// As [ServiceListItem.Assessment].
 	Assessment *CompactAssessment `json:"assessment,omitempty"`
@@ -203,6 +203,8 @@ type LookupPrice struct {
 	Since Time `json:"since"`
 	// As [PricingEntry.Testnet].
 	Testnet bool `json:"testnet"`
+	// As [ServiceListItem.PriceCondition]; absent without one.
+	PriceCondition *string `json:"price_condition,omitempty"`
 }
 
 // MaxLookup is the maximum size of a look-up's response in bytes, without assessments.

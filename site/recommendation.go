@@ -23,6 +23,8 @@ type Recommendation struct {
 	Endpoint RecommendedEndpoint `json:"endpoint"`
 	// Price of the endpoint on the network in US dollars, as a decimal string; null if not known.
 	PriceUSD *string `json:"price_usd"`
+	// What a buyer needs before they can pay this price; null if the price is all.
+	PriceCondition *string `json:"price_condition"`
 	// As [Pick.Network].
 	Network string `json:"network"`
 	// How well the service suits the request, from measured figures; the methodology page has the formula.

@@ -252,6 +252,8 @@ type Endpoint struct {
 	VariableAmount bool `json:"variable_amount"`
 	// As [ServiceListItem.MinPriceUSD].
 	MinPriceUSD *Decimal `json:"min_price_usd"`
+	// As [ServiceListItem.PriceCondition].
+	PriceCondition *string `json:"price_condition"`
 	// As [ServiceListItem.Networks].
 	Networks []string `json:"networks"`
 	// One entry for each payment option.
@@ -363,6 +365,14 @@ func (p *PayableBy) Words() string {
 
 // IsConditional reports whether a buyer needs more than the price.
 func (p *PayableBy) IsConditional() bool { return len(p.Conditions) > 0 }
+
+// PriceCondition returns the first condition in words, nil if the price is all.
+func (p *PayableBy) PriceCondition() *string {
+	if len(p.Conditions) == 0 {
+		return nil
+	}
+	return &p.Conditions[0].Text
+}
 
 // SettledPrice says what calls cost whose price is a maximum, by the settlements to its recipient. A null is unknown,
 // and the reason says why.

@@ -59,6 +59,8 @@ type CompactAssessment struct {
 	Signable *bool `json:"signable"`
 	// The lowest counted price in US dollars by network, as decimal strings.
 	PricesUSD map[string]string `json:"prices_usd"`
+	// What a buyer needs first for these prices, by network; a price without a condition is not named.
+	PriceConditions map[string]string `json:"price_conditions,omitempty"`
 	// Lowest counted price in US dollars; null without one.
 	PriceUSD    *Decimal `json:"price_usd"`
 	PriceMaxUSD *Decimal `json:"price_max_usd"`
@@ -124,10 +126,31 @@ type RowEndpoint struct {
 	PriceUSD *string `json:"price_usd"`
 	// The lowest counted price in US dollars by network; absent if each of its networks has price_usd.
 	PricesUSD map[string]string `json:"prices_usd,omitempty"`
+	// As [ServiceListItem.PriceCondition]; absent without one.
+	PriceCondition *string `json:"price_condition,omitempty"`
+	// As [CompactAssessment.PriceConditions].
+	PriceConditions map[string]string `json:"price_conditions,omitempty"`
 	// Whether every price is on a test network.
 	Testnet bool `json:"testnet"`
 	// Whether a standard client could pay it, and no known fact says that the money would be lost.
 	Payable bool `json:"payable"`
+}
+
+// PriceOn returns the price on a network, or with "" the lowest, and what a buyer needs first for it; "" for none.
+func (e *RowEndpoint) PriceOn(network string) (usd *string, condition string) {
+	if network == "" {
+		if e.PriceCondition != nil {
+			condition = *e.PriceCondition
+		}
+		return e.PriceUSD, condition
+	}
+	if e.PricesUSD == nil {
+		return e.PriceUSD, e.PriceConditions[network]
+	}
+	if price, ok := e.PricesUSD[network]; ok {
+		return &price, e.PriceConditions[network]
+	}
+	return nil, ""
 }
 
 // The bytes between the parts of an encoded ServiceRow. They occur nowhere else in it, because quotes in strings are

@@ -35,6 +35,8 @@ const cells = (() => {
 		const [whole, frac] = decimal(price).split(".");
 		return "$" + group(whole) + (frac === undefined ? "" : "." + frac.padEnd(2, "0"));
 	};
+	// condition returns what to add to a price that needs more.
+	const condition = (text) => text ? [" ", make("small", {}, words(text, 300))] : [];
 	const percent = (p) => {
 		if (p === null) return unknown();
 		const two = Math.round(p * 100) / 100;
@@ -55,5 +57,5 @@ const cells = (() => {
 	const advice = (level) => ({ good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" })[level] ?? "Unknown";
 	const chips = (codes, names) => codes.length === 0 ? unknown() :
 		make("ul", { class: "chips" }, ...codes.map((code) => make("li", { title: code }, names.get(code) || code)));
-	return { make, words, group, count, unknown, decimal, dollars, percent, millis, state, advice, chips };
+	return { make, words, group, count, unknown, decimal, dollars, condition, percent, millis, state, advice, chips };
 })();

@@ -2,7 +2,7 @@
 // or ?services=slug,slug. In each row a word marks the best value.
 (() => {
 	"use strict";
-	const { make, words, group, count, unknown, dollars, percent, millis, state, chips } = cells;
+	const { make, words, group, count, unknown, dollars, condition, percent, millis, state, chips } = cells;
 	const form = document.querySelector("form.pick"), out = document.querySelector(".compared");
 	const summary = document.getElementById("summary");
 	if (!form || !out || !window.fetch) return;
@@ -63,7 +63,8 @@
 				(s) => s.assessment.reliability.response_p95_ms, -1, "fastest"],
 		]],
 		["Price", [
-			["Price from", (s) => dollars(known(s.min_price_usd)), (s) => s.min_price_usd, -1, "lowest"],
+			["Price from", (s) => make("span", {}, dollars(known(s.min_price_usd)), ...condition(s.price_condition)),
+				(s) => s.price_condition ? null : s.min_price_usd, -1, "lowest"],
 			["Price up to", (s) => dollars(known(s.assessment.economics.price_max_usd)),
 				(s) => s.assessment.economics.price_max_usd, -1, "lowest"],
 			["Pricing model", (s) => words(s.assessment.economics.model, 32)],

@@ -7,7 +7,7 @@
 	const part = document.getElementById("results");
 	if (!part || part.dataset.filled || !window.fetch) return;
 	const settings = JSON.parse(part.dataset.settings);
-	const { make, words, count, dollars, percent, millis, state, unknown } = cells;
+	const { make, words, count, condition, dollars, percent, millis, state, unknown } = cells;
 	const perPage = 10; // few rows are in few files
 	const { filters: table, newest, heads, max_choices: maxChoices } = searchTables;
 
@@ -137,7 +137,8 @@
 		const item = make("li", {}, make("code", {}, make("bdi", {}, words(e.method, 32) + " " + words(e.path, 300))));
 		const split = values.network && e.prices_usd;
 		const usd = split ? e.prices_usd[values.network] ?? null : e.price_usd;
-		if (usd !== null) item.append(" ", make("strong", {}, dollars(usd)));
+		const needs = values.network ? e.price_conditions?.[values.network] : e.price_condition;
+		if (usd !== null) item.append(" ", make("strong", {}, dollars(usd)), ...condition(needs));
 		const on = (split ? [values.network] : e.networks).map((code) => valueText("network", code)).join(", ");
 		if (on) item.append(" ", make("span", { class: "on" }, "on ", make("bdi", {}, on)));
 		const about = words(e.description ?? "", 180);
@@ -160,9 +161,9 @@
 		if (s.risk_level !== "danger" && s.endpoints.length > 0)
 			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map(offer)));
 		const cell = (label, kind, value) =>
-			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
+			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, ...[value].flat());
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),
-			cell("Price from", "num price", dollars(s.min_price_usd)),
+			cell("Price from", "num price", [dollars(s.min_price_usd), ...condition(s.price_condition)]),
 			cell("Uptime, 30 days", "num", percent(s.assessment.reliability_uptime_30d)),
 			cell("Response time, 24 hours", "num", millis(s.avg_response_time_ms)),
 			cell("Networks", "wide", networkChips(s.networks)));

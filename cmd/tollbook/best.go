@@ -107,10 +107,14 @@ func (p *page) addRecommendation(rank int, b *site.Recommendation) {
 			price = display.Dollars(usd)
 		}
 	}
+	needs := ""
+	if b.PriceCondition != nil {
+		needs = prefixed(" (", display.Line(*b.PriceCondition, display.MaxLine), ")")
+	}
 	const indent = "    "
 	p.line("%2d  %s", rank, fit(own(b.Slug), columns-4))
 	p.wrap(indent, joined(fmt.Sprintf("score %.1f", b.Score),
-		prefixed(price, prefixed(" on ", own(b.Network), ""), "")))
+		prefixed(price, prefixed(" on ", own(b.Network), "")+needs, "")))
 	p.wrap(indent, own(b.Endpoint.Method+" "+b.Endpoint.URL))
 	p.wrap(indent, own(b.Why))
 	t := &b.Terms

@@ -130,12 +130,18 @@ func (p *page) addResult(s *site.SearchResult, network string) {
 	if s.MinPriceUSD != nil {
 		price = display.Dollars(*s.MinPriceUSD)
 	}
+	if s.PriceCondition != nil {
+		price += "*"
+	}
 	if !site.ValidSlug(s.Slug) {
 		return // a directory that is no Tollbook's: nothing could be shown of it
 	}
 	uptime := display.Percent(s.Uptime24h)
 	p.line("%s", resultLine(s.Slug, price, own(strings.Join(s.Networks, " ")), display.Status(s.Status), uptime))
 	p.line("    %s", fit(display.Advice(s.AdviceLevel, s.AdviceReason), columns-4))
+	if s.PriceCondition != nil {
+		p.line("    %s", fit("* "+display.Line(*s.PriceCondition, columns-6), columns-4))
+	}
 	p.line("    %s", fit(display.Name(s.Name)+prefixed(": ", display.Line(s.Description, display.MaxBlurb), ""),
 		columns-4))
 	for i := range s.Endpoints {
@@ -146,17 +152,18 @@ func (p *page) addResult(s *site.SearchResult, network string) {
 	}
 }
 
-// rowPrice returns the price of an endpoint on a network, or its lowest one; "" if it is not known.
+// rowPrice returns the price of an endpoint on a network, or its lowest one, with its condition; "" if the price is not
+// known.
 func rowPrice(e *site.RowEndpoint, network string) string {
-	text := e.PriceUSD
-	if usd, ok := e.PricesUSD[network]; ok {
-		text = &usd
+	text, condition := e.PriceOn(network)
+	if text == nil {
+		text, condition = e.PriceOn("")
 	}
 	usd, err := site.ParseDecimal(pointed(text))
 	if err != nil {
 		return ""
 	}
-	return display.Dollars(usd)
+	return display.Dollars(usd) + prefixed(" (", display.Line(condition, display.MaxLine), ")")
 }
 
 // pointed returns the text, or "" without one.

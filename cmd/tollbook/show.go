@@ -173,6 +173,9 @@ func (p *page) addEndpoints(s *site.ServiceDetail) {
 		}
 		e := &s.Endpoints[i]
 		p.addEndpoint(own(e.Method+" "+e.Path), endpointPrice(e), e.Networks, e.Description)
+		if e.PriceCondition != nil {
+			p.line("    %s", fit(own(*e.PriceCondition), columns-4))
+		}
 		for k := range e.Pricing {
 			if s := e.Pricing[k].Settled; s != nil && s.MedianUSD != nil {
 				p.line("    %s", fit(money.Settled(s), columns-4))

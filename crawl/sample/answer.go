@@ -12,6 +12,7 @@ type request struct {
 	method string
 	host   string
 	path   string
+	accept string // header
 	body   []byte
 }
 

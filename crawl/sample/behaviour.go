@@ -46,11 +46,18 @@ func init() {
 		"mcp":        {always: toolServer},
 
 		// Readable for tolerant readers.
-		"url-safe":      {paid: header(base64.URLEncoding.EncodeToString, "{}")},
-		"unpadded":      {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
-		"raw":           {paid: header(func(b []byte) string { return string(b) }, "{}")},
-		"body-only":     {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
-		"body-differs":  {paid: recipientsDiffer},
+		"url-safe":     {paid: header(base64.URLEncoding.EncodeToString, "{}")},
+		"unpadded":     {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
+		"raw":          {paid: header(func(b []byte) string { return string(b) }, "{}")},
+		"body-only":    {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
+		"body-differs": {paid: recipientsDiffer},
+		"browser-differs": {paid: func(c scene) reply {
+			ch := c.v2()
+			if strings.Contains(c.accept, "text/html") {
+				ch.first().PayTo = c.e.rails[0].recipient(c.s.Owner, 9)
+			}
+			return standard(ch)
+		}},
 		"network-names": {paid: networkNames},
 		"version-text":  {paid: spoiled(func(c *challenge) { c.X402Version = "2" })},
 		"numeric-amount": {paid: spoiled(func(c *challenge) {

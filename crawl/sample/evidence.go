@@ -88,6 +88,9 @@ func (ev *evidence) visit(e endpoint, f finding, at time.Time) checks.EndpointVi
 		return v
 	}
 	v.AsksPayment, v.Offers = true, f.offers
+	if f.readers != nil {
+		v.LookedAt, v.Readers = &at, f.readers()
+	}
 	if f.envelope != noTerms {
 		v.Fingerprint = new(f.envelope.Fingerprint())
 	}

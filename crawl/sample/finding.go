@@ -30,10 +30,11 @@ type finding struct {
 	class    string // of package probe
 	status   int    // 0 without an answer
 	reason   string
-	delay    time.Duration  // to the response headers
-	envelope *x402.Envelope // the payment terms, payable or not; nil for none
-	offers   []checks.Offer // over other protocols than x402, payable
-	answer   reply          // zero without one
+	delay    time.Duration          // to the response headers
+	envelope *x402.Envelope         // the payment terms, payable or not; nil for none
+	offers   []checks.Offer         // over other protocols than x402, payable
+	answer   reply                  // zero without one
+	readers  func() []checks.Reader // what agents and browsers are asked for; nil unless the verdict is paid
 }
 
 // noTerms stands for the terms of an answer that asks for payment over other protocols alone.
@@ -52,7 +53,8 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 		return unreachable("TLS: certificate has expired or is not yet valid")
 	}
 	path, _, isTool := strings.Cut(e.path, "#")
-	r := request{method: e.method, host: s.Slug + "." + Domain, path: path, body: e.sampleBody()}
+	r := request{method: e.method, host: s.Slug + "." + Domain, path: path, accept: "application/json",
+		body: e.sampleBody()}
 	a := s.answer(behaviour, r, t)
 	if a.hang {
 		return unreachable("timed out after 15 s")
@@ -63,6 +65,9 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	switch {
 	case a.status == http.StatusPaymentRequired, isTool && a.status == http.StatusOK:
 		f.read402(s, e, a, t)
+		if f.verdict == paid && !isTool {
+			f.readers = func() []checks.Reader { return s.readers(behaviour, e, r, t) }
+		}
 	case a.status < 300:
 		f.verdict, f.class, f.reason = open, "open", f.reason+" without asking for payment"
 	case a.status == http.StatusForbidden:
@@ -84,11 +89,9 @@ func unreachable(reason string) finding {
 }
 
 func (f *finding) read402(s *service, e endpoint, a reply, t time.Time) {
-	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
-	for _, o := range offered.Read(offered.Answer{Header: a.header, URL: s.baseURL() + e.path, ReceivedAt: t}) {
-		if o.Usable() {
-			f.offers = append(f.offers, checks.Offer(o.Terms))
-		}
+	c, offers := s.capture(e, a, t)
+	for _, o := range offered.OfferTerms(offers) {
+		f.offers = append(f.offers, checks.Offer(o))
 	}
 	switch {
 	case c.Platform:
@@ -112,6 +115,40 @@ func (f *finding) read402(s *service, e endpoint, a reply, t time.Time) {
 		f.verdict, f.class, f.reason = paid, "paid_ok", "asks for payment"
 	}
 	f.envelope = c.Envelope
+}
+
+// capture reads the payment terms of an answer.
+func (s *service) capture(e endpoint, a reply, t time.Time) (x402.Captured, []offered.Offer) {
+	url := s.baseURL() + e.path
+	return x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: url}),
+		offered.Read(offered.Answer{Header: a.header, URL: url, ReceivedAt: t})
+}
+
+// readers returns what a visitor finds that sends a request again as a browser would, and by the other one of GET and
+// POST if the listing declares no method.
+func (s *service) readers(behaviour string, e endpoint, r request, t time.Time) (list []checks.Reader) {
+	ask := func(as string, r request) {
+		a := s.answer(behaviour, r, t)
+		reader := checks.Reader{As: as, Method: r.method, Status: a.status, Terms: []checks.Offer{}}
+		if a.status == http.StatusPaymentRequired {
+			c, offers := s.capture(e, a, t)
+			for _, terms := range append(offered.RowTerms(c.Envelope), offered.OfferTerms(offers)...) {
+				reader.Terms = append(reader.Terms, checks.Offer(terms))
+			}
+		}
+		list = append(list, reader)
+	}
+	ask(offered.AsAgent, r)
+	r.accept = "text/html"
+	ask(offered.AsBrowser, r)
+	if e.declared == "" {
+		r.accept, r.method, r.body = "application/json", http.MethodGet, nil
+		if e.method == http.MethodGet {
+			r.method, r.body = http.MethodPost, []byte("{}")
+		}
+		ask(offered.AsOtherMethod, r)
+	}
+	return list
 }
 
 // summarize combines the findings of a visit into a check. An inconclusive check has no status.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"tollbook/crawl/probe"
@@ -12,6 +14,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/load"
+	"tollbook/site/rail"
 	"tollbook/site/x402"
 )
 
@@ -101,6 +104,7 @@ func TestHistoryAgreesWithProber(t *testing.T) {
 			t.Errorf("%s: answers %d, %q; history ends with %+v", l.Slug, got.status, got.reason, last)
 		}
 		compareResponses(t, l, got.results, histories[i])
+		compareReaders(t, p, l, got.results, histories[i])
 		assessed := x402.Assess(got.evidence)
 		if want := cmp.Or(grades[l.Slug], "A"); assessed.Grade != want {
 			t.Errorf("%s: grade %s (%d of %d), want %s: %+v", l.Slug, assessed.Grade, assessed.Passed, assessed.Total,
@@ -143,6 +147,37 @@ func compareResponses(t *testing.T, l postgres.Listing, results []probe.Result, 
 		if got.Fingerprint() != r.Captured.Envelope.Fingerprint() || *v.Fingerprint != got.Fingerprint() ||
 			v.Envelope.TLSVerified != r.TLSVerified {
 			t.Errorf("%s %s: the stored envelope differs from the received one", l.Slug, e.Path)
+		}
+	}
+}
+
+// compareReaders checks that a history ends with what the real prober finds when it looks again as other readers.
+func compareReaders(t *testing.T, p *probe.Prober, l postgres.Listing, results []probe.Result, history load.History) {
+	t.Helper()
+	for i, e := range l.Endpoints {
+		var last checks.EndpointVisit
+		for _, list := range history.Responses {
+			for _, v := range list {
+				if v.ID == postgres.EndpointID(l.Slug, e.Method, e.Path) && v.ProbedAt.After(last.ProbedAt) {
+					last = v
+				}
+			}
+		}
+		readers := p.Look(t.Context(), results[i], e.Method == "")
+		if (last.LookedAt == nil) != (readers == nil) {
+			t.Errorf("%s %s: looked at %v; the prober's look has %d readers", l.Slug, e.Path, last.LookedAt,
+				len(readers))
+		}
+		if l.Slug == "firefly-embeddings" || l.Slug == "saltmarsh-yields" {
+			continue // their terms change all the time
+		}
+		if diff := gocmp.Diff(readers, checks.ReadersOf(last.Readers), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s %s: readers, of the prober and at the end of the history (-want +got):\n%s", l.Slug, e.Path,
+				diff)
+		}
+		differ := len(rail.CompareReaders(readers)) > 0
+		if want := l.Slug == "gatepost-ratings"; differ != want {
+			t.Errorf("%s %s: terms of readers differ: %v, want %v", l.Slug, e.Path, differ, want)
 		}
 	}
 }

@@ -203,7 +203,8 @@ func (w *World) answerSecure(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, "body too large or broken off", http.StatusRequestEntityTooLarge)
 		return
 	}
-	a := answer(request{method: r.Method, host: hostname(r.Host), path: r.URL.Path, body: body}, w.opts.Now())
+	a := answer(request{method: r.Method, host: hostname(r.Host), path: r.URL.Path,
+		accept: r.Header.Get("Accept"), body: body}, w.opts.Now())
 	w.write(rw, r, a)
 }
 

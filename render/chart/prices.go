@@ -20,8 +20,9 @@ type Prices struct {
 }
 
 // NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
-// lowest is the current lowest price, which may differ from that of the last day.
-func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
+// lowest is the current lowest price, which may differ from that of the last day, and condition what a buyer needs
+// first for it, nil for nothing.
+func NewPrices(points []site.PricePoint, lowest *site.Decimal, condition *string, cal *Calendar) Prices {
 	c := Prices{Summary: "No active endpoint asks for a price in dollars.", Months: NewPriceMonths(points, cal)}
 	var spans []priceSpan
 	changes := 0
@@ -50,6 +51,8 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 	c.Rows = rows.html()
 	summary := display.Plural(int64(changes), "change", "changes") + " in the last 90 days."
 	switch {
+	case lowest != nil && condition != nil:
+		c.Summary = "Now " + display.Dollars(*lowest) + " (" + display.Line(*condition, display.MaxLine) + "); " + summary
 	case lowest != nil:
 		c.Summary = "Now from " + display.Dollars(*lowest) + "; " + summary
 	case len(points) > 0:

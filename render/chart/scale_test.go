@@ -77,7 +77,7 @@ func TestBarsToScale(t *testing.T) {
 			{"volume of parts", pathOf(NewStack("Volume", []Part{{Key: "x", Points: volumes}}, cal, nil).Plot, "part-1"),
 				today*stripStep + stripBar/2, stackHeight, 192},
 			{"volume in a row", Spark(volumes, cal), today * sparkStep, sparkHeight, 24},
-			{"prices", pathOf(NewPrices(prices, nil, cal).Plot, "bar"), today * stripStep, pricesHeight, 64},
+			{"prices", pathOf(NewPrices(prices, nil, nil, cal).Plot, "bar"), today * stripStep, pricesHeight, 64},
 			{"response times", pathOf(NewStrip(times, cal).Speed, "bar"), today*stripStep + stripBar/2, speedHeight, 64},
 			{"listed", pathOf(NewListed(&source, cal).Plot, "bar"), today*stripStep + stripBar/2, barsHeight, 96},
 		} {

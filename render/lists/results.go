@@ -100,12 +100,21 @@ type offer struct {
 	PriceUSD    *site.Decimal `json:"price_usd,string"`
 	// PricesUSD are the prices by network, if they differ.
 	PricesUSD map[string]string `json:"prices_usd"`
+	// PriceCondition is what a buyer needs first for PriceUSD, PriceConditions for the prices on networks; both may be
+	// absent.
+	PriceCondition  *string           `json:"price_condition"`
+	PriceConditions map[string]string `json:"price_conditions"`
 }
 
-// setPrices sets the prices of endpoints to those on a network.
+// setPrices sets the prices of endpoints, and their conditions, to those on a network.
 func setPrices(offers []offer, network string) {
 	for i := range offers {
-		if o := &offers[i]; o.PricesUSD != nil {
+		o := &offers[i]
+		o.PriceCondition = nil
+		if text, ok := o.PriceConditions[network]; ok {
+			o.PriceCondition = &text
+		}
+		if o.PricesUSD != nil {
 			o.PriceUSD, o.Networks = nil, []string{network}
 			if price, ok := o.PricesUSD[network]; ok {
 				o.PriceUSD = new(site.Decimal(price))

@@ -49,7 +49,7 @@ func NewNetwork(s *site.Snapshot, id string, services []*site.ServiceListItem, c
 	}
 	var prices []site.Decimal
 	for _, item := range services {
-		if item.MinPriceUSD != nil {
+		if item.MinPriceUSD != nil && item.PriceCondition == nil {
 			prices = append(prices, *item.MinPriceUSD)
 		}
 	}

@@ -155,6 +155,7 @@ func endpointsOf(row *site.ServiceRow, result *Result) []rankingEndpoint {
 		from, e := &row.Endpoints[i], &list[i]
 		e.Method, e.Path, e.URL, e.Description = from.Method, from.Path, row.BaseURL+from.Path, from.Description
 		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, pricesOf(from)
+		e.Conditions = from.PriceConditions
 		if result != nil {
 			e.Matches = result.Count(from.Path)
 			if from.Description != nil {
@@ -179,16 +180,17 @@ func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
 	return prices
 }
 
-// Cheapest returns the lowest price of a service as a request without conditions gets it, nil if none is known, and its
-// network. It returns false if such a request never gets the service.
-func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, network string, ok bool) {
+// Cheapest returns the lowest price of a service as a request without filters gets it, nil if none is known, what a
+// buyer needs first for it, nil for nothing, and its network. It returns false if such a request never gets the
+// service.
+func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, condition *string, network string, ok bool) {
 	f := rankingFacts{Status: row.Status, RiskLevel: row.RiskLevel, PaymentReady: row.Assessment.PaymentReady,
 		LastSuccessAt: row.Assessment.LastSuccessAt}
 	var r ranking
 	if code, _ := exclude(&f, &r.wanted, now); code != "" {
-		return nil, "", false
+		return nil, nil, "", false
 	}
 	var m match
 	code, _ := r.choose(&m, endpointsOf(row, nil))
-	return m.price, m.network, code == ""
+	return m.price, m.condition(), m.network, code == ""
 }

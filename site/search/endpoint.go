@@ -14,6 +14,8 @@ type rankingEndpoint struct {
 	site.RecommendedEndpoint
 	Networks []string                `json:"networks"` // abbreviations
 	Prices   map[string]site.Decimal `json:"prices"`   // lowest counted price by network
+	// what a buyer needs first for these prices, by network
+	Conditions map[string]string `json:"price_conditions,omitempty"`
 	// a standard client can pay it, and no known fact says that the money would be lost
 	Payable bool `json:"payable"`
 	Testnet bool `json:"testnet"` // every price is on a test network
@@ -27,6 +29,14 @@ type match struct {
 	endpoint rankingEndpoint
 	price    *site.Decimal
 	network  string
+}
+
+// condition returns what a buyer needs first for the price, nil for nothing.
+func (f *match) condition() *string {
+	if text, ok := f.endpoint.Conditions[f.network]; ok && f.price != nil {
+		return &text
+	}
+	return nil
 }
 
 // Add gives the next candidate its name and endpoints. The endpoint that matches the request best is recommended, or
@@ -62,8 +72,8 @@ func bestMatches(endpoints []rankingEndpoint) (list []rankingEndpoint) {
 	return list
 }
 
-// choose sets the cheapest endpoint that passes the request's filters. If none passes, it returns why the one that got
-// furthest does not.
+// choose sets the cheapest endpoint that passes the request's filters; a price on a condition is not cheaper than one
+// without. If none passes, it returns why the one that got furthest does not.
 func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason string) {
 	w, furthest := &r.wanted, -1
 	code, reason = site.ExcludedUnpayable, "it has no active endpoint"
@@ -71,7 +81,8 @@ func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason st
 		price, network := e.lowest(w.Network)
 		c, why := excludeEndpoint(&e, price, w)
 		if c == "" {
-			if furthest < len(endpointCodes) || comparePrices(price, f.price) < 0 {
+			chosen := match{endpoint: e, price: price, network: network}
+			if furthest < len(endpointCodes) || compareConditional(&chosen, f) < 0 {
 				f.endpoint, f.price, f.network = e, price, network
 			}
 			furthest, code = len(endpointCodes), ""
@@ -80,6 +91,28 @@ func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason st
 		}
 	}
 	return code, reason
+}
+
+// compareConditional orders the lowest price first, each price on a condition after those without one, and unknown
+// prices last.
+func compareConditional(a, b *match) int {
+	if a.price != nil && b.price != nil {
+		if c := compareBool(a.condition() != nil, b.condition() != nil); c != 0 {
+			return c
+		}
+	}
+	return comparePrices(a.price, b.price)
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // endpointCodes are the codes that exclude an endpoint, in the order in which they are looked for.
@@ -102,7 +135,8 @@ func excludeEndpoint(e *rankingEndpoint, price *site.Decimal, w *wanted) (code, 
 	return excludePrice(price, w, endpoint, "costs")
 }
 
-// lowest returns the lowest price of an endpoint on a network, or with "" on any, and its network. The price is nil if
+// lowest returns the lowest price of an endpoint on a network, or with "" on any, and its network. On any network, a
+// price on a condition comes after those without one. The price is nil if
 // none is known; the network is then the first that the endpoint accepts.
 func (e *rankingEndpoint) lowest(network string) (*site.Decimal, string) {
 	if network != "" {
@@ -112,7 +146,8 @@ func (e *rankingEndpoint) lowest(network string) (*site.Decimal, string) {
 		return nil, network
 	}
 	names := slices.SortedFunc(maps.Keys(e.Prices), func(a, b string) int {
-		return cmp.Or(e.Prices[a].Compare(e.Prices[b]), strings.Compare(a, b))
+		return cmp.Or(compareBool(e.Conditions[a] != "", e.Conditions[b] != ""), e.Prices[a].Compare(e.Prices[b]),
+			strings.Compare(a, b))
 	})
 	if len(names) > 0 {
 		p := e.Prices[names[0]]

@@ -19,7 +19,7 @@ func (r *ranking) Result() ([]site.Recommendation, site.RankingMeta) {
 	for i := range r.matches[:min(len(r.matches), r.wanted.Limit)] {
 		f := &r.matches[i]
 		list = append(list, site.Recommendation{Slug: f.Slug, Name: f.name, Endpoint: f.endpoint.RecommendedEndpoint,
-			PriceUSD: text(f.price), Network: f.network, Score: tenths(f.capped), Terms: f.terms.published(),
+			PriceUSD: text(f.price), PriceCondition: f.condition(), Network: f.network, Score: tenths(f.capped), Terms: f.terms.published(),
 			Why: r.why(f)})
 	}
 	return list, r.meta()
@@ -89,6 +89,9 @@ func (r *ranking) whyPrice(f *match) string {
 	s := "$" + string(*f.price) + on(f.network)
 	if len(r.candidates) > 1 && r.median != nil {
 		s += fmt.Sprintf(" (median of %d candidates: $%s)", len(r.candidates), *r.median)
+	}
+	if f.condition() != nil { // which may contain text of the service
+		s += " and a condition"
 	}
 	return s
 }

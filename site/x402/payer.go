@@ -21,10 +21,10 @@ type Payers struct {
 	Conditions   []Condition // what a buyer needs first
 }
 
-// clientKinds are the schemes for which @x402/fetch 2.27 signs by its packages @x402/evm and @x402/svm, each with the
-// namespaces of its networks.
+// clientKinds are the schemes for which @x402/fetch 2.27 signs by its packages @x402/evm, @x402/svm, @x402/stellar and
+// @x402/avm, each with the namespaces of its networks.
 var clientKinds = map[string][]string{
-	"exact":            {"eip155", "solana"},
+	"exact":            {"algorand", "eip155", "solana", "stellar"},
 	"upto":             {"eip155", "solana"},
 	"batch-settlement": {"eip155"},
 	"auth-capture":     {"eip155"},

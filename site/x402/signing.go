@@ -117,6 +117,8 @@ func schemeExtra(r *exhibitRow) string {
 	switch namespace := AddressNamespace(r.NetworkCAIP2); {
 	case (r.Scheme == "exact" || r.Scheme == "upto") && namespace == "solana" && r.extra.text("feePayer") == "":
 		return "extra.feePayer is missing, without which no client can build the payment"
+	case r.Scheme == "exact" && namespace == "stellar" && string(r.extra.get("areFeesSponsored")) != "true":
+		return "extra.areFeesSponsored is not true, without which clients sign nothing on Stellar"
 	case r.Scheme == "upto" && namespace == "solana" && r.extra.text("receiverAuthorizer") == "":
 		return "extra.receiverAuthorizer is missing, without which no client can open the channel"
 	case r.Scheme == "upto" && namespace == "solana" && !isPositive(r.extra.get("withdrawDelay")):

@@ -16,11 +16,11 @@ func PicksOf(row *site.ServiceRow, now time.Time) *site.Pick {
 	if row.AdviceLevel != site.AdviceGood {
 		return nil
 	}
-	price, network, ok := search.Cheapest(row, now)
+	price, condition, network, ok := search.Cheapest(row, now)
 	if !ok {
 		return nil
 	}
-	return &site.Pick{Slug: row.Slug, Name: row.Name, PriceUSD: price, Network: network,
+	return &site.Pick{Slug: row.Slug, Name: row.Name, PriceUSD: price, PriceCondition: condition, Network: network,
 		UniqueBuyers30d: row.Assessment.Traction.UniqueBuyers30d}
 }
 
@@ -58,7 +58,7 @@ func compare(a, b *site.Pick, first, second func(a, b *site.Pick) int) int {
 	return cmp.Or(first(a, b), second(a, b), cmp.Compare(a.Slug, b.Slug))
 }
 
-// byPrice orders the lowest price first and unknown prices last.
+// byPrice orders the lowest price first, each price on a condition after those without one, and unknown prices last.
 func byPrice(a, b *site.Pick) int {
 	switch {
 	case a.PriceUSD == nil && b.PriceUSD == nil:
@@ -66,6 +66,12 @@ func byPrice(a, b *site.Pick) int {
 	case a.PriceUSD == nil:
 		return 1
 	case b.PriceUSD == nil:
+		return -1
+	}
+	if isConditional := a.PriceCondition != nil; isConditional != (b.PriceCondition != nil) {
+		if isConditional {
+			return 1
+		}
 		return -1
 	}
 	return a.PriceUSD.Compare(*b.PriceUSD)

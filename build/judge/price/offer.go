@@ -121,14 +121,10 @@ func (o *Offer) add(e *site.Endpoint, entry site.PricingEntry, variable bool) {
 		o.distinct = map[site.Decimal]bool{}
 	}
 	o.distinct[usd] = true
-	if p := Lowest(e.Pricing); p != nil {
-		e.MinPriceUSD = p
-	}
+	e.MinPriceUSD, e.PriceCondition = Lowest(e.Pricing)
 	if IsLower(usd, entry.PayableBy.IsConditional(), o.Lowest, o.Condition != nil) {
-		o.Lowest, o.Atomic, o.Asset, o.Condition = &usd, new(entry.Price), new(entry.AssetName), nil
-		if entry.PayableBy.IsConditional() {
-			o.Condition = new(entry.PayableBy.Conditions[0].Text)
-		}
+		o.Lowest, o.Atomic, o.Asset = &usd, new(entry.Price), new(entry.AssetName)
+		o.Condition = entry.PayableBy.PriceCondition()
 	}
 	if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
 		o.Highest = &usd
@@ -213,17 +209,16 @@ func Current(prices []checks.Price) []checks.Price {
 	return now
 }
 
-// Lowest returns the lowest counted price of some options, nil without one. Options on a condition are left aside if
-// there are others.
-func Lowest(options []site.PricingEntry) (lowest *site.Decimal) {
-	isConditional := false
+// Lowest returns the lowest counted price of some options, nil without one, and its condition, nil without one. Options
+// on a condition are left aside if there are others.
+func Lowest(options []site.PricingEntry) (lowest *site.Decimal, condition *string) {
 	for i := range options {
 		usd, ok := options[i].CountedUSD()
-		if needs := options[i].PayableBy.IsConditional(); ok && IsLower(usd, needs, lowest, isConditional) {
-			lowest, isConditional = &usd, needs
+		if needs := &options[i].PayableBy; ok && IsLower(usd, needs.IsConditional(), lowest, condition != nil) {
+			lowest, condition = &usd, needs.PriceCondition()
 		}
 	}
-	return lowest
+	return lowest, condition
 }
 
 // IsLower reports whether a price goes before the lowest one so far, nil for none. One without a condition goes before

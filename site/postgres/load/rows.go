@@ -21,7 +21,7 @@ const (
 		"last_success_at consecutive_failures failing_since"
 	endpointColumns = "id service_id method method_declared path description mime_type origin " +
 		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
-		"fingerprint head_at head_free declared_price offers"
+		"fingerprint head_at head_free declared_price head_url head_status offers looked_at readers signed"
 	dayColumns = "service_id day checks counted up timed response_ms histogram"
 )
 
@@ -83,7 +83,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType,
 					e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
 					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree,
-					e.DeclaredPrice, e.Offers)
+					e.DeclaredPrice, e.HeadURL, e.HeadStatus, e.Offers, e.LookedAt, e.Readers, e.Signed)
 			})
 		},
 		func() error { return rows.CopyStructs(ctx, tx, "envelopes", envelopes) },

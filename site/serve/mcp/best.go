@@ -17,6 +17,7 @@ type recommendation struct {
 	Method   string             `json:"method"`
 	URL      string             `json:"url"`
 	PriceUSD *string            `json:"price_usd"`
+	Needs    string             `json:"needs,omitempty"` // what a buyer needs first for this price
 	Network  string             `json:"network"`
 	Score    float64            `json:"score"`
 	Terms    *site.RankingTerms `json:"terms,omitempty"`
@@ -41,7 +42,8 @@ func compactBest(v *site.List[site.Recommendation, site.RankingMeta], limit size
 		v.Meta.Excluded[:min(shown, 5)]}
 	return compactList[recommendation]{Meta: meta, Data: rowsOf(v.Data, func(r *site.Recommendation) recommendation {
 		row := recommendation{Slug: r.Slug, Name: cut(r.Name, limit.name), Method: cut(r.Endpoint.Method, limit.text),
-			URL: cut(r.Endpoint.URL, 2*limit.text), PriceUSD: r.PriceUSD, Network: r.Network, Score: r.Score,
+			URL: cut(r.Endpoint.URL, 2*limit.text), PriceUSD: r.PriceUSD,
+			Needs: cutOrNull(r.PriceCondition, limit.text), Network: r.Network, Score: r.Score,
 			Why: cut(r.Why, 3*limit.text)}
 		if limit.rows >= rowsWithTerms {
 			row.Terms = &r.Terms
@@ -59,6 +61,9 @@ func briefBest(b *strings.Builder, v *site.List[site.Recommendation, site.Rankin
 		fmt.Fprintf(b, "%s: score %g", r.Slug, r.Score)
 		if r.PriceUSD != nil {
 			fmt.Fprintf(b, ", $%s", term(*r.PriceUSD))
+			if r.PriceCondition != nil {
+				b.WriteString(briefNeed(*r.PriceCondition, limit))
+			}
 		}
 		fmt.Fprintf(b, " on %s, %s %s", term(r.Network), term(cut(r.Endpoint.Method, limit.name)),
 			place(cut(r.Endpoint.URL, 2*limit.text)))

@@ -144,13 +144,8 @@ func briefService(b *strings.Builder, v *site.One[site.ServiceDetail], limit siz
 	fmt.Fprintf(b, "%s:\n", display.Plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
 	briefList(b, s.Endpoints, limit, func(e *site.Endpoint) {
 		fmt.Fprintf(b, "%s %s", term(cut(e.Method, limit.name)), place(cut(e.Path, limit.text)))
-		if e.MinPriceUSD != nil {
-			b.WriteString(", from " + display.Dollars(*e.MinPriceUSD))
-		}
+		b.WriteString(briefPrice(e.MinPriceUSD, e.PriceCondition, limit))
 		b.WriteString(briefNames(e.Networks, limit))
-		if need := commonNeed(e.Pricing); need != "" {
-			b.WriteString(" (" + term(need) + ")")
-		}
 	})
 }
 
@@ -159,7 +154,7 @@ func briefComparison(b *strings.Builder, v *site.One[[]site.ServiceDetail], limi
 	briefList(b, v.Data, limit, func(s *site.ServiceDetail) {
 		item := s.Item()
 		fmt.Fprintf(b, "%s: %s (%s%s%s, grade %s%s)", s.Slug, quote(s.Name, limit.name), briefAdvice(&item),
-			display.Status(s.Status), briefPrice(&item), term(s.Assessment.Compliance.Grade),
+			display.Status(s.Status), briefPrice(item.MinPriceUSD, item.PriceCondition, limit), term(s.Assessment.Compliance.Grade),
 			briefNames(s.Networks, limit))
 	})
 }
@@ -187,6 +182,9 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup], limit siz
 		fmt.Fprintf(b, "%s: %s atomic units of %s", term(p.Method), place(p.Price), quote(p.AssetName, display.MaxCode))
 		if p.PriceUSD != nil {
 			b.WriteString(" ($" + term(*p.PriceUSD) + ")")
+		}
+		if p.PriceCondition != nil {
+			b.WriteString(briefNeed(*p.PriceCondition, limit))
 		}
 		fmt.Fprintf(b, " to %s, since %s", place(p.PayTo), p.Since)
 	})
@@ -289,25 +287,21 @@ func briefStats(b *strings.Builder, v *site.One[site.AggregateStats], limit size
 		display.Plural(int64(s.TotalTestnets), "test network", "test networks"), display.Rate(s.ChecksPerHour))
 }
 
-// commonNeed returns what a buyer needs first if every option needs something, "" otherwise.
-func commonNeed(pricing []site.PricingEntry) string {
-	for i := range pricing {
-		if !pricing[i].PayableBy.IsConditional() {
-			return ""
-		}
-	}
-	if len(pricing) == 0 {
+// briefPrice is the lowest price of a service or an endpoint, with its condition.
+func briefPrice(lowest *site.Decimal, condition *string, limit size) string {
+	switch {
+	case lowest == nil:
 		return ""
+	case condition != nil:
+		return ", " + display.Dollars(*lowest) + briefNeed(*condition, limit)
 	}
-	return pricing[0].PayableBy.Conditions[0].Text
+	return ", from " + display.Dollars(*lowest)
 }
 
-func briefPrice(item *site.ServiceListItem) string {
-	if item.MinPriceUSD == nil {
+// briefNeed is what a buyer needs first for a price, "" for nothing.
+func briefNeed(needs string, limit size) string {
+	if needs == "" {
 		return ""
 	}
-	if item.PriceCondition != nil {
-		return ", " + display.Dollars(*item.MinPriceUSD) + " (" + *item.PriceCondition + ")"
-	}
-	return ", from " + display.Dollars(*item.MinPriceUSD)
+	return " (" + display.Line(needs, limit.text) + ")"
 }

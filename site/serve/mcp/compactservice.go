@@ -20,6 +20,7 @@ type serviceRecord struct {
 	Advised          bool          `json:"advised"` // whether pages show how to pay it
 	Advice           string        `json:"advice"`  // a level of site.Advice with its reasons
 	MinPriceUSD      *site.Decimal `json:"min_price_usd"`
+	PriceCondition   string        `json:"price_condition,omitempty"` // of min_price_usd
 	MaxPriceUSD      *site.Decimal `json:"max_price_usd"`
 	Uptime24h        *float64      `json:"uptime_24h"`
 	Uptime30d        *float64      `json:"uptime_30d"`
@@ -68,7 +69,8 @@ func compactService(v *site.One[site.ServiceDetail], limit size) any {
 		Slug: s.Slug, Name: cut(s.Name, limit.name), Description: cut(s.Description, 2*limit.text),
 		BaseURL: cut(s.BaseURL, maxAddressText), Category: cut(s.Category, limit.name), Status: s.Status,
 		Verified: s.Verified, PaymentReady: s.PaymentReady, Advised: s.IsAdvised(), MinPriceUSD: s.MinPriceUSD,
-		MaxPriceUSD: a.Economics.PriceMaxUSD, Uptime24h: s.Uptime24h, Uptime30d: s.Uptime.D30,
+		PriceCondition: cutOrNull(s.PriceCondition, limit.text),
+		MaxPriceUSD:    a.Economics.PriceMaxUSD, Uptime24h: s.Uptime24h, Uptime30d: s.Uptime.D30,
 		ResponseP95MS: a.Reliability.ResponseP95MS, Grade: a.Compliance.Grade, FailedChecks: failedChecks(a),
 		Risk: a.Risk.Level, RecipientChanges: len(s.PayToChanges), VolumeUSD30d: a.Traction.VolumeUSD30d,
 		UniqueBuyers30d: a.Traction.UniqueBuyers30d, LastCheckedAt: s.LastCheckedAt, CiteAs: s.Provenance.CiteAs,

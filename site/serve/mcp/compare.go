@@ -87,6 +87,7 @@ type comparedService struct {
 	AvgResponseMS    *int               `json:"avg_response_ms"`
 	ResponseP95MS    *int               `json:"response_p95_ms"`
 	MinPriceUSD      *site.Decimal      `json:"min_price_usd"`
+	PriceCondition   string             `json:"price_condition,omitempty"` // of min_price_usd
 	MaxPriceUSD      *site.Decimal      `json:"max_price_usd"`
 	PriceModel       string             `json:"price_model"`
 	PriceStability   *float64           `json:"price_stability_30d"`
@@ -121,7 +122,8 @@ func compareService(s *site.ServiceDetail, limit size) comparedService {
 		Slug: s.Slug, Name: cut(s.Name, limit.name), Risk: a.Risk.Level, Status: s.Status, Uptime: map[string]float64{},
 		DaysChecked: s.Uptime.Coverage.D90.DaysCovered, AvgResponseMS: s.AvgResponseTimeMS,
 		ResponseP95MS: a.Reliability.ResponseP95MS, MinPriceUSD: s.MinPriceUSD, MaxPriceUSD: a.Economics.PriceMaxUSD,
-		PriceModel: a.Economics.Model, PriceStability: a.Economics.Stability, EndpointCount: s.EndpointCount,
+		PriceCondition: cutOrNull(s.PriceCondition, limit.text),
+		PriceModel:     a.Economics.Model, PriceStability: a.Economics.Stability, EndpointCount: s.EndpointCount,
 		Grade: a.Compliance.Grade, FailedChecks: failedChecks(a), RecipientChanges: len(s.PayToChanges),
 		Verified: s.Verified, DomainAgeDays: a.Domain.AgeDays, Documents: documents(&a.Site), CreatedAt: s.CreatedAt,
 		LastCheckedAt: s.LastCheckedAt, BestIn: []string{},
@@ -221,7 +223,12 @@ var figures = []figure{
 	{"days_checked_90d", func(s *comparedService) *float64 { return number(&s.DaysChecked) }, 1},
 	{"avg_response_ms", func(s *comparedService) *float64 { return number(s.AvgResponseMS) }, -1},
 	{"response_p95_ms", func(s *comparedService) *float64 { return number(s.ResponseP95MS) }, -1},
-	{"min_price_usd", func(s *comparedService) *float64 { return amount(s.MinPriceUSD) }, -1},
+	{"min_price_usd", func(s *comparedService) *float64 {
+		if s.PriceCondition != "" { // it costs more than the price
+			return nil
+		}
+		return amount(s.MinPriceUSD)
+	}, -1},
 	{"max_price_usd", func(s *comparedService) *float64 { return amount(s.MaxPriceUSD) }, -1},
 	{"price_stability_30d", func(s *comparedService) *float64 { return s.PriceStability }, 1},
 	{"endpoint_count", func(s *comparedService) *float64 { return number(&s.EndpointCount) }, 1},

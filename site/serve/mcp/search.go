@@ -13,7 +13,8 @@ import (
 type serviceRow struct {
 	Slug         string        `json:"slug"`
 	Name         string        `json:"name"`
-	PriceUSD     *site.Decimal `json:"price_usd"` // of the endpoint; without one, the lowest of the service
+	PriceUSD     *site.Decimal `json:"price_usd"`       // of the endpoint; without one, the lowest of the service
+	Needs        string        `json:"needs,omitempty"` // what a buyer needs first for this price
 	Networks     []string      `json:"networks"`
 	MoreNetworks int           `json:"more_networks,omitempty"`
 	Status       string        `json:"status"`
@@ -46,8 +47,10 @@ func compactSearch(v *site.List[foundService, foundMeta], limit size) any {
 		return r.As == site.ReadExact || r.As == site.ReadIgnored
 	})
 	return compactList[serviceRow]{Meta: meta, Data: rowsOf(v.Data, func(s *foundService) serviceRow {
-		row := serviceRow{Slug: s.Slug, Name: cut(s.Name, limit.name), PriceUSD: priceOf(s, limit), Status: s.Status,
-			Risk: s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text),
+		price, needs := priceOf(s, limit)
+		row := serviceRow{Slug: s.Slug, Name: cut(s.Name, limit.name), PriceUSD: price, Needs: cut(needs, limit.text),
+			Status: s.Status,
+			Risk:   s.RiskLevel, RiskReason: cutOrNull(s.RiskReason, limit.text),
 			Advice: cut(display.Advice(s.AdviceLevel, s.AdviceReason), limit.text)}
 		if a := s.Assessment; a != nil {
 			row.Uptime30d, row.Grade = a.ReliabilityUptime30d, a.ComplianceGrade
@@ -60,16 +63,20 @@ func compactSearch(v *site.List[foundService, foundMeta], limit size) any {
 	})}
 }
 
-// priceOf returns the price of the first endpoint that matches, on the network of the request.
-func priceOf(s *foundService, limit size) *site.Decimal {
+// priceOf returns the price of the first endpoint that matches, on the network of the request, and what a buyer needs
+// first for it, "" for nothing.
+func priceOf(s *foundService, limit size) (*site.Decimal, string) {
 	if len(s.Endpoints) == 0 {
-		return s.MinPriceUSD
+		if s.PriceCondition == nil {
+			return s.MinPriceUSD, ""
+		}
+		return s.MinPriceUSD, *s.PriceCondition
 	}
-	e := &s.Endpoints[0]
-	if price, ok := e.PricesUSD[limit.network]; ok {
-		return (*site.Decimal)(&price)
+	price, needs := s.Endpoints[0].PriceOn(limit.network)
+	if price == nil {
+		price, needs = s.Endpoints[0].PriceOn("")
 	}
-	return (*site.Decimal)(e.PriceUSD)
+	return (*site.Decimal)(price), needs
 }
 
 // networksOf returns the networks of a result, that of the request first.
@@ -89,8 +96,8 @@ func briefSearch(b *strings.Builder, v *site.List[foundService, foundMeta], limi
 	briefList(b, v.Data, limit, func(s *foundService) {
 		fmt.Fprintf(b, "%s: %s (%s%s", s.Slug, quote(s.Name, limit.name), briefAdvice(&s.ServiceListItem),
 			display.Status(s.Status))
-		if price := priceOf(s, limit); price != nil {
-			b.WriteString(", " + display.Dollars(*price))
+		if price, needs := priceOf(s, limit); price != nil {
+			b.WriteString(", " + display.Dollars(*price) + briefNeed(needs, limit))
 		}
 		b.WriteString(briefNames(networksOf(s, limit), limit))
 		if a := s.Assessment; a != nil {

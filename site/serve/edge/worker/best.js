@@ -113,6 +113,15 @@ function excludePrice(price, w, subject, costs) {
 
 const onNetwork = (network) => (network === "" ? "" : " on " + network);
 
+// conditionOf returns what a buyer needs first for the price of a choice, null for nothing.
+const conditionOf = ({ endpoint, price, network }) => price === null ? null : endpoint.price_conditions?.[network] ?? null;
+
+// compareConditional orders the lowest price first, each price on a condition after those without one, and unknown
+// prices last.
+const compareConditional = (a, b) =>
+  (a.price !== null && b.price !== null ? (conditionOf(a) !== null) - (conditionOf(b) !== null) : 0) ||
+  comparePrices(a.price, b.price);
+
 // addCandidate recommends the cheapest endpoint of those that match the request best, or excludes the candidate.
 function addCandidate(r, c, { name, endpoints }) {
   const most = Math.max(0, ...endpoints.map((e) => e.matches));
@@ -124,8 +133,8 @@ function addCandidate(r, c, { name, endpoints }) {
     const [price, network] = lowestPrice(e, r.wanted.network);
     const [is, why] = excludeEndpoint(e, price, r.wanted);
     const step = is === "" ? passed : BEST.endpoint_codes.indexOf(is);
-    if (step === passed && (furthest < passed || comparePrices(price, f.price) < 0))
-      Object.assign(f, { endpoint: e, price, network });
+    const chosen = { endpoint: e, price, network };
+    if (step === passed && (furthest < passed || compareConditional(chosen, f) < 0)) Object.assign(f, chosen);
     if (step > furthest) [furthest, code, reason] = [step, is, why];
   }
   if (code !== "") {
@@ -151,8 +160,10 @@ function excludeEndpoint(e, price, w) {
 
 function lowestPrice(e, network) {
   if (network !== "") return [Object.hasOwn(e.prices, network) ? e.prices[network] : null, network];
+  const needs = (of) => (e.price_conditions?.[of] ? 1 : 0);
   const [first] = Object.entries(e.prices).sort(
-    ([a, p], [b, q]) => columns.decimals(p, q) || columns.order(a, b),
+    ([a, p], [b, q]) =>
+      needs(a) - needs(b) || columns.decimals(p, q) || columns.order(a, b),
   );
   return first ? [first[1], first[0]] : [null, e.networks[0] ?? ""];
 }
@@ -234,6 +245,7 @@ function recommendation(r, f) {
     name: f.name,
     endpoint: { method, path, url, description },
     price_usd: f.price,
+    price_condition: conditionOf(f),
     network: f.network,
     score: tenths(f.score),
     terms,
@@ -260,13 +272,13 @@ const countOf = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
 
 // whyOf returns one sentence of the figures behind a recommendation.
 function whyOf(r, found) {
-  const { f, terms, price, network } = found;
+  const { f, terms } = found;
   const parts = [];
   if (r.wanted.full_relevance > 0) parts.push(`matches ${tenths(terms.relevance)}% of the request`);
   if (f.uptime_30d === null) parts.push("no uptime measured yet");
   else parts.push(`${f.uptime_30d}% uptime in ${countOf(f.checks_30d, "check")} over 30 days`);
   if (f.response_p95_ms !== null) parts.push(`p95 of ${f.response_p95_ms} ms`);
-  parts.push("grade " + f.grade, whyPrice(r, price, network));
+  parts.push("grade " + f.grade, whyPrice(r, found));
   if (f.unique_buyers_30d !== null) parts.push(countOf(f.unique_buyers_30d, "buyer") + " in 30 days");
   parts.push(`usable payment terms ${ageText(ageOf(f, r.now))} ago`);
   if (f.status === "degraded") parts.push("degraded now");
@@ -280,11 +292,12 @@ function whyCapped({ f, score, uncapped }) {
   return `; ${what} limits the score to ${Math.floor(score / 10)}`;
 }
 
-function whyPrice(r, price, network) {
+function whyPrice(r, found) {
+  const { price, network } = found;
   if (price === null) return "no known price in dollars" + onNetwork(network);
   const n = r.candidates.length;
   const median = n > 1 && r.median !== null ? ` (median of ${n} candidates: $${r.median})` : "";
-  return "$" + price + onNetwork(network) + median;
+  return "$" + price + onNetwork(network) + median + (conditionOf(found) === null ? "" : " and a condition");
 }
 
 function ageText(minutes) {
