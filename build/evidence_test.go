@@ -111,12 +111,8 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 // response that asked for it.
 func TestPricesHaveEvidence(t *testing.T) {
 	t.Parallel()
-	db, dir := openSample(t), tempDir(t)
-	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	dir, snapshot := buildSample(t)
+	z := openZip(t, dir, snapshot)
 	var index routes.Index
 	readJSON(t, z, routes.IndexFile, &index)
 	priced := 0

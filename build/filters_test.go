@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,9 +69,7 @@ var handFilters = map[string]func(r *record, value string) bool{
 // A filter that the table has and this test or the directory lacks is an error.
 func TestFiltersAreScans(t *testing.T) {
 	t.Parallel()
-	db := openSample(t)
-	dir := tempDir(t)
-	run(t, db, dir, options(moment.Add(time.Minute)))
+	dir, _ := buildSample(t)
 	r := serveFolder(t, dir)
 	var index routes.Index
 	r.get("/"+routes.IndexFile, &index)

@@ -70,9 +70,7 @@ func readOwners(t *testing.T) []*owner {
 // a table, said by somebody, or the result of a rule that the methodology explains.
 func TestEveryValueHasAnOwner(t *testing.T) {
 	t.Parallel()
-	db := openSample(t)
-	dir := tempDir(t)
-	run(t, db, dir, options(moment))
+	dir, _ := buildSample(t)
 	files := map[string][]byte{}
 	for _, pattern := range []string{"snapshots/*.zip", "packs/*.zip"} {
 		names, err := filepath.Glob(filepath.Join(dir, pattern))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,7 +27,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+func TestMain(m *testing.M) {
+	postgrestest.Main(m, func() error { return os.RemoveAll(sampleDirectory.dir) })
+}
 
 var emptyTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
@@ -51,6 +54,35 @@ var sampleTemplate = postgrestest.New(func(ctx context.Context, dsn string) erro
 
 func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampleTemplate) }
 
+// sampleDirectory is what buildSample returns, empty until the first test has built it.
+var sampleDirectory struct {
+	sync.Mutex
+	dir, snapshot string
+}
+
+// buildSample returns a folder with a snapshot of the sample services at moment. All tests that only read it share it.
+func buildSample(t *testing.T) (dir, snapshot string) {
+	t.Helper()
+	sampleDirectory.Lock()
+	defer sampleDirectory.Unlock()
+	if sampleDirectory.dir != "" {
+		return sampleDirectory.dir, sampleDirectory.snapshot
+	}
+	db := openSample(t)
+	dir, err := makeTempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if sampleDirectory.dir == "" { // the build failed
+			os.RemoveAll(dir)
+		}
+	}()
+	snapshot = run(t, db, dir, options(moment)).Snapshot
+	sampleDirectory.dir, sampleDirectory.snapshot = dir, snapshot
+	return dir, snapshot
+}
+
 func openCopy(t testing.TB, of *postgrestest.Template) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), of.Database(t))
@@ -61,18 +93,24 @@ func openCopy(t testing.TB, of *postgrestest.Template) *postgres.DB {
 	return db
 }
 
-// tempDir returns a new folder, in memory if possible: a disk would dominate the benchmarks.
+// tempDir returns a new folder, which is deleted when the test ends.
 func tempDir(t testing.TB) string {
 	t.Helper()
-	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp("/dev/shm", "tollbook-build-")
+	dir, err := makeTempDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+// makeTempDir makes a folder, in memory if possible: a disk would dominate the benchmarks.
+func makeTempDir() (string, error) {
+	memory := "/dev/shm"
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+		memory = ""
+	}
+	return os.MkdirTemp(memory, "tollbook-build-")
 }
 
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,9 +64,7 @@ func serveFolder(t *testing.T, dir string) client {
 // and recipients, and reads the catalogue.
 func TestSearchAndLookUp(t *testing.T) {
 	t.Parallel()
-	db := openSample(t)
-	dir := tempDir(t)
-	run(t, db, dir, options(moment.Add(time.Minute)))
+	dir, _ := buildSample(t)
 	r := serveFolder(t, dir)
 
 	all := listServices(r, "")

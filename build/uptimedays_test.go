@@ -2,10 +2,8 @@ package build_test
 
 import (
 	"math"
-	"path/filepath"
 	"testing"
 
-	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
 )
@@ -14,12 +12,8 @@ import (
 // days together.
 func TestUptimeMatchesItsDays(t *testing.T) {
 	t.Parallel()
-	db, dir := openSample(t), tempDir(t)
-	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
+	dir, snapshot := buildSample(t)
+	z := openZip(t, dir, snapshot)
 	var index routes.Index
 	readJSON(t, z, routes.IndexFile, &index)
 	counted := 0
