@@ -93,10 +93,11 @@ func TestColumnScript(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--input-type=module", "--eval", string(search.Script)+`
 import { readFileSync } from "node:fs";
-const input = JSON.parse(readFileSync(0)), n = 5;
+const input = JSON.parse(readFileSync(0)), n = 6;
 const column = async (name) => columns.parseColumn(input.types[name], input.files[name], n);
 const requestOf = (values) =>
-	({ omit: input.omit, params: input.params, value: (name) => values[name] ?? input.params.find((p) => p.name === name).default ?? "" });
+	({ omit: input.omit, params: input.params,
+		value: (name) => values[name] ?? input.params.find((p) => p.name === name).default ?? "" });
 const output = { selections: [], orders: [], decimals: input.decimals.map((d) => columns.canonical(d) ?? "") };
 for (const values of input.selections)
 	output.selections.push(await columns.filter(requestOf(values), [0, 1, 2, 3, 4, 5], column));
