@@ -51,7 +51,8 @@ func TestColumnScript(t *testing.T) {
 	if err != nil {
 		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
-	in := scriptInput{Omit: route.Omit, Params: route.Params, Types: search.NewScriptTables().Columns, Files: map[string]string{},
+	in := scriptInput{Omit: route.Omit, Params: route.Params, Types: search.NewScriptTables().Columns,
+		Files:    map[string]string{},
 		Decimals: decimals}
 	for name, file := range files {
 		in.Files[name] = `{"data":` + file + "}\n"
