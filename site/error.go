@@ -1,6 +1,9 @@
 package site
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrNotFound is the error for a path, or an id in it, that does not exist.
 var ErrNotFound = errors.New("not found")
@@ -31,6 +34,28 @@ var ErrorTypes = []string{
 type ErrorBody struct {
 	// What went wrong.
 	Error Error `json:"error"`
+}
+
+// CatalogueErrorBody is the body of an error response below /discovery.
+//
+// The conformance vectors of the bazaar extension of x402 want a string there, as facilitators send it.
+type CatalogueErrorBody struct {
+	// As [Error.Message].
+	Error string `json:"error"`
+	// As [Error.Code].
+	Code int `json:"code"`
+	// As [Error.Type].
+	Type string `json:"type" enum:"ErrorTypes"`
+	// As [Error.Fields].
+	Fields []ErrorField `json:"fields,omitempty"`
+}
+
+// ErrorBodyAt returns the body of an error response at a path: a CatalogueErrorBody below /discovery, else an ErrorBody.
+func ErrorBodyAt(path string, e Error) any {
+	if path == "/discovery" || strings.HasPrefix(path, "/discovery/") {
+		return CatalogueErrorBody{Error: e.Message, Code: e.Code, Type: e.Type, Fields: e.Fields}
+	}
+	return ErrorBody{Error: e}
 }
 
 // Error says what went wrong.

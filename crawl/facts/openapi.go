@@ -31,9 +31,9 @@ func readOpenAPITop(doc []byte) (object, error) {
 	return readTop(text)
 }
 
-// ReadOpenAPI returns the operations of an OpenAPI document (2.0, 3.0 or 3.1; JSON or YAML) that are paid, by path and method: those
-// with x-payment-info or with a 402 among their responses. It omits operations that are free, that only ask for an
-// identity, or that are paid over protocols that Tollbook does not read.
+// ReadOpenAPI returns the operations of an OpenAPI document (2.0, 3.0 or 3.1; JSON or YAML) that are paid, by path and
+// method: those with x-payment-info or with a 402 among their responses. It omits operations that are free, that only
+// ask for an identity, or that are paid over protocols that Tollbook does not read.
 //
 // It reads what a request needs, and nothing else: servers with their variables, at the operation, the path or the top,
 // the nearest first; parameters of the path, which are replaced by the document's own examples if it has one for each;

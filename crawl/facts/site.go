@@ -348,7 +348,8 @@ func (v *visit) isPage(d document) (*bool, string) {
 
 // openAPI reads an OpenAPI document.
 func (v *visit) openAPI(address string) *bool {
-	return v.checkJSON(docOpenAPI, address, "application/json, application/yaml", func(doc []byte, u *url.URL) (Reading, error) {
+	const accept = "application/json, application/yaml"
+	return v.checkJSON(docOpenAPI, address, accept, func(doc []byte, u *url.URL) (Reading, error) {
 		got, err := ReadOpenAPI(doc, u, v.base)
 		v.fromOpenAPI = append(v.fromOpenAPI, got.Endpoints...)
 		return got, err

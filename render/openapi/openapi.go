@@ -184,8 +184,10 @@ func New(d Directory, x Examples) (*Document, error) {
 	for _, t := range routes.CSVs {
 		a.addTable(t)
 	}
-	if _, err := a.schemas.Of(reflect.TypeFor[site.ErrorBody]()); err != nil {
-		return nil, err
+	for _, of := range []reflect.Type{reflect.TypeFor[site.ErrorBody](), reflect.TypeFor[site.CatalogueErrorBody]()} {
+		if _, err := a.schemas.Of(of); err != nil {
+			return nil, err
+		}
 	}
 	a.doc.Components = apiComponents{Schemas: a.schemas.Named(), Headers: apiHeaders}
 	for i := range routes.Common {
@@ -287,7 +289,7 @@ func (a *Document) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(jsonType, content, op.example)
+	op.Responses = responses(op.pattern, jsonType, content, op.example)
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -382,8 +384,13 @@ func (x Examples) parameter(p *routes.Param) parameter {
 
 const jsonType = "application/json"
 
-// responses returns the possible responses of an operation.
-func responses(contentType string, content *jsonschema.Schema, example json.RawMessage) schema.Object[*apiResponse] {
+// responses returns the possible responses of an operation at a path.
+func responses(path, contentType string, content *jsonschema.Schema,
+	example json.RawMessage) schema.Object[*apiResponse] {
+	prefix := ""
+	if strings.HasPrefix(path, cataloguePath+"/") {
+		prefix = cataloguePrefix
+	}
 	ok := &apiResponse{Description: "The requested data.",
 		Content: schema.Object[mediaType]{{Name: contentType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
@@ -398,8 +405,12 @@ func responses(contentType string, content *jsonschema.Schema, example json.RawM
 		if f.name == otherError {
 			status = "default"
 		}
+		name := prefix + f.name
+		if f.example == nil { // it has no body
+			name = f.name
+		}
 		out = append(out, schema.Member[*apiResponse]{Name: status,
-			Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
+			Value: &apiResponse{Ref: "#/components/responses/" + name}})
 	}
 	return out
 }

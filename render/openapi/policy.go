@@ -138,11 +138,17 @@ func exampleBadRequest() site.Error {
 		Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}}}
 }
 
+// cataloguePrefix precedes the names of the error responses below cataloguePath.
+const (
+	cataloguePath   = "/discovery"
+	cataloguePrefix = "Catalogue"
+)
+
 // errorResponses returns the components that operations refer to.
 func errorResponses() (schema.Object[*apiResponse], error) {
 	var out schema.Object[*apiResponse]
 	for _, f := range slices.Concat(failures, submitFailures, []failure{unvisitedFailure}) {
-		r := &apiResponse{Description: f.text}
+		r, catalogue := &apiResponse{Description: f.text}, &apiResponse{Description: f.text}
 		for _, h := range f.headers {
 			r.Headers = append(r.Headers, schema.Member[*apiHeader]{Name: h,
 				Value: &apiHeader{Ref: "#/components/headers/" + h}})
@@ -154,8 +160,17 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 			}
 			r.Content = schema.Object[mediaType]{{Name: jsonType,
 				Value: mediaType{&jsonschema.Schema{Ref: schema.ComponentPath + "ErrorBody"}, json.RawMessage(example)}}}
+			if example, err = encode.Row(site.ErrorBodyAt(cataloguePath, f.example())); err != nil {
+				return nil, err
+			}
+			catalogue.Headers, catalogue.Content = r.Headers, schema.Object[mediaType]{{Name: jsonType, Value: mediaType{
+				&jsonschema.Schema{Ref: schema.ComponentPath + "CatalogueErrorBody"}, json.RawMessage(example)}}}
 		}
 		out = append(out, schema.Member[*apiResponse]{Name: f.name, Value: r})
+		if isOfReaders := slices.ContainsFunc(failures, func(o failure) bool { return o.name == f.name }); isOfReaders &&
+			f.example != nil {
+			out = append(out, schema.Member[*apiResponse]{Name: cataloguePrefix + f.name, Value: catalogue})
+		}
 	}
 	return out, nil
 }

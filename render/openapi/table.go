@@ -16,7 +16,7 @@ func (a *Document) addTable(t routes.CSV) {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(t.About, "."), ": ")
 	op := &operation{ID: operationID(t.Name + "-table"), Summary: summary, Description: t.About,
 		Tags: []string{tagFiles}, pattern: t.Pattern, Parameters: a.pathParameters(t.Pattern),
-		Responses: responses(csvType, &jsonschema.Schema{Type: "string"}, nil)}
+		Responses: responses("", csvType, &jsonschema.Schema{Type: "string"}, nil)}
 	for _, p := range routes.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 )
@@ -60,5 +61,61 @@ func TestSumsEqualTheLog(t *testing.T) {
 	}
 	if want := (figures{rows: 5, total: 5, reason: 1, checks: 5, counted: 4, perHours: 4}); got != want {
 		t.Errorf("facts = %+v, want %+v", got, want)
+	}
+}
+
+// TestFailedDays checks that the days of a run that goes on are those on which checks counted and all failed.
+func TestFailedDays(t *testing.T) {
+	t.Parallel()
+	db, err := postgres.Open(t.Context(), template.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	due := acme(t, db)
+	day, failures := start, 0
+	record := func(up, counted bool) {
+		t.Helper()
+		v := visit(due[0], day)
+		v.Check.IsUp, v.Check.Counted = up && counted, counted
+		if !counted {
+			v.Check.UncountedReason = new("auth")
+		} else if v.Check.ConsecutiveFailures = 0; !up {
+			failures++
+			v.Check.Status, v.Check.ConsecutiveFailures = new(site.StatusOffline), failures
+		}
+		if err := db.RecordVisits(t.Context(), []checks.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+		due[0].NextCheckAt = v.NextCheckAt
+	}
+	read := func() (runs []checks.FailureRun) {
+		t.Helper()
+		if err := db.SealLogs(t.Context(), day.Add(2*time.Hour), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Read(t.Context(), func(r *postgres.Reader) error {
+			f, err := r.Facts(t.Context(), day.Add(2*time.Hour), 0)
+			if err == nil {
+				runs = f.Services[0].Runs
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return runs
+	}
+	record(true, true)
+	for i := range 66 {
+		day = day.Add(24 * time.Hour)
+		record(false, i%11 != 3) // six days without a check that counts
+	}
+	if runs := read(); len(runs) != 1 || runs[0].EndedAt != nil || runs[0].FailedDays != 60 {
+		t.Errorf("runs %+v, want one of 60 days that goes on", runs)
+	}
+	day = day.Add(24 * time.Hour)
+	record(true, true)
+	if runs := read(); len(runs) != 1 || runs[0].EndedAt == nil {
+		t.Errorf("runs %+v, want one that has ended", runs)
 	}
 }

@@ -204,7 +204,7 @@ var publishedFields = sync.OnceValue(func() []field {
 		w.add(reflect.TypeOf(c.Body))
 		w.add(reflect.TypeOf(c.Response))
 	}
-	for _, body := range append(site.ChangeSummaries, site.ErrorBody{}) {
+	for _, body := range append(site.ChangeSummaries, site.ErrorBody{}, site.CatalogueErrorBody{}) {
 		w.add(reflect.TypeOf(body))
 	}
 	slices.SortFunc(w.fields, func(a, b field) int { return strings.Compare(a.String(), b.String()) })

@@ -12,26 +12,27 @@ import (
 	"tollbook/site/search"
 )
 
-// files are the columns of five services.
+// files are the columns of six services. The last one is like the one before, and gone.
 var files = map[string]string{
-	"name":     `["Acme Quotes","Speech to text","Ácme Voice","東京都API",""]`,
-	"category": `["AI","Data","AI","Odd <even>/~","AI"]`,
-	"networks": `[["BSE"],["BSE","SOL"],[],["SOL"],["eip155:7"]]`,
-	"verified": `[true,false,true,false,false]`,
-	"signable": `[true,false,null,true,null]`,
+	"name":     `["Acme Quotes","Speech to text","Ácme Voice","東京都API","",""]`,
+	"category": `["AI","Data","AI","Odd <even>/~","AI","AI"]`,
+	"networks": `[["BSE"],["BSE","SOL"],[],["SOL"],["eip155:7"],["eip155:7"]]`,
+	"gone":     `[false,false,null,false,false,true]`,
+	"verified": `[true,false,true,false,false,false]`,
+	"signable": `[true,false,null,true,null,null]`,
 	"source": `[["submitted"],["imported","imported:x"],["imported","imported:y"],["submitted"],` +
-		`["submitted"]]`,
-	"protocols":            `[["x402","x402-v2"],["mpp"],[],["x402","x402-v1"],["x402"]]`,
-	"grade":                `["B","A","unknown","F","A"]`,
-	"prices_usd":           `[{"BSE":"0.01"},{"BSE":"0.5","SOL":"0.005"},{},{"SOL":"10"},{"eip155:7":"9"}]`,
-	"uptime_30d":           `[99.5,100,null,0,99.49]`,
-	"avg_response_time_ms": `[120,80,null,9,1000]`,
-	"volume_usd_30d":       `["9.5",null,"10","9.45","0"]`,
+		`["submitted"],["submitted"]]`,
+	"protocols":            `[["x402","x402-v2"],["mpp"],[],["x402","x402-v1"],["x402"],["x402"]]`,
+	"grade":                `["B","A","unknown","F","A","A"]`,
+	"prices_usd":           `[{"BSE":"0.01"},{"BSE":"0.5","SOL":"0.005"},{},{"SOL":"10"},{"eip155:7":"9"},{"eip155:7":"9"}]`,
+	"uptime_30d":           `[99.5,100,null,0,99.49,99.49]`,
+	"avg_response_time_ms": `[120,80,null,9,1000,1000]`,
+	"volume_usd_30d":       `["9.5",null,"10","9.45","0","0"]`,
 	"created_at": `["2026-11-02T00:00:00.000Z","2026-11-01T00:00:00.000Z","2026-11-02T00:00:00.000Z",` +
-		`"2026-11-03T00:00:00.000Z","2026-11-01T00:00:00.000Z"]`,
+		`"2026-11-03T00:00:00.000Z","2026-11-01T00:00:00.000Z","2026-11-01T00:00:00.000Z"]`,
 }
 
-const services = 5
+const services = 6
 
 func read(name string) (*search.Column, error) {
 	file, ok := files[name]
@@ -42,7 +43,7 @@ func read(name string) (*search.Column, error) {
 }
 
 // route is a list with all filters.
-var route = &routes.Route{Params: []routes.Param{
+var route = &routes.Route{Omit: site.ColumnGone, Params: []routes.Param{
 	{Name: "q", Filter: true, Column: "name", Compare: routes.CompareWords},
 	{Name: "network", Filter: true, Column: "networks", Compare: routes.CompareHas},
 	{Name: "category", Filter: true, Column: "category", Compare: routes.CompareIs},
@@ -55,6 +56,7 @@ var route = &routes.Route{Params: []routes.Param{
 	{Name: "max_price_usd", Filter: true, Column: "prices_usd", Compare: routes.CompareAtMost, Within: "network"},
 	{Name: "min_uptime_30d", Filter: true, Column: "uptime_30d", Compare: routes.CompareAtLeast},
 	{Name: "max_response_ms", Filter: true, Column: "avg_response_time_ms", Compare: routes.CompareAtMost},
+	{Name: "include", Kind: routes.KindSet, Filter: true, Values: []string{site.IncludeAssessment, site.IncludeGone}},
 	{Name: "page", Default: "1"},
 }}
 
@@ -74,6 +76,9 @@ var selections = []struct {
 }{
 	{"", []int32{0, 1, 2, 3, 4}},
 	{"page=2", []int32{0, 1, 2, 3, 4}},
+	{"include=gone", []int32{0, 1, 2, 3, 4, 5}},
+	{"include=assessment,gone&network=eip155:7", []int32{4, 5}},
+	{"include=assessment&network=eip155:7", []int32{4}},
 	{"q=acme", []int32{0, 2}},
 	{"q=acme voi", []int32{2}},
 	{"q=都", []int32{3}},

@@ -21,6 +21,7 @@ var decimals = []string{"0", "00", "007", "1", "1.", ".5", "0.10", "0.0", "100.5
 
 // scriptInput is what the script reads.
 type scriptInput struct {
+	Omit       string                     `json:"omit"`
 	Params     []routes.Param             `json:"params"`
 	Types      map[string]site.ColumnType `json:"types"`
 	Files      map[string]string          `json:"files"`
@@ -50,7 +51,8 @@ func TestColumnScript(t *testing.T) {
 	if err != nil {
 		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
-	in := scriptInput{Params: route.Params, Types: search.NewScriptTables().Columns, Files: map[string]string{},
+	in := scriptInput{Omit: route.Omit, Params: route.Params, Types: search.NewScriptTables().Columns,
+		Files:    map[string]string{},
 		Decimals: decimals}
 	for name, file := range files {
 		in.Files[name] = `{"data":` + file + "}\n"
@@ -92,13 +94,14 @@ func TestColumnScript(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--input-type=module", "--eval", string(search.Script)+`
 import { readFileSync } from "node:fs";
-const input = JSON.parse(readFileSync(0)), n = 5;
+const input = JSON.parse(readFileSync(0)), n = 6;
 const column = async (name) => columns.parseColumn(input.types[name], input.files[name], n);
 const requestOf = (values) =>
-	({ params: input.params, value: (name) => values[name] ?? input.params.find((p) => p.name === name).default ?? "" });
+	({ omit: input.omit, params: input.params,
+		value: (name) => values[name] ?? input.params.find((p) => p.name === name).default ?? "" });
 const output = { selections: [], orders: [], decimals: input.decimals.map((d) => columns.canonical(d) ?? "") };
 for (const values of input.selections)
-	output.selections.push(await columns.filter(requestOf(values), [0, 1, 2, 3, 4], column));
+	output.selections.push(await columns.filter(requestOf(values), [0, 1, 2, 3, 4, 5], column));
 for (const { by, values } of input.orders)
 	output.orders.push(await columns.sort(requestOf(values), [4, 3, 2, 1, 0], by, column));
 const valid = output.decimals.filter((d) => d !== "");

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tollbook/site"
 	"tollbook/site/routes"
 )
 
@@ -107,8 +109,22 @@ func TestUnappliedFilters(t *testing.T) {
 		t.Error("two answers have one ETag")
 	}
 	for _, query := range []string{"a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1", "limit=x"} {
-		if got := get(h, "/discovery/resources?"+query); got.Code != 400 || !strings.Contains(got.Body.String(), `"error":`) {
+		got := get(h, "/discovery/resources?"+query)
+		var body site.CatalogueErrorBody
+		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 400 || body.Code != 400 ||
+			body.Error == "" || body.Type != site.ErrorInvalidParameter || len(body.Fields) == 0 {
 			t.Errorf("%s: %d %s", query, got.Code, got.Body)
+		}
+	}
+	for path, isString := range map[string]bool{"/discovery": true, "/discovery/x": true, "/discoveryx": false,
+		"/v1/services?page=x": false} {
+		var body struct{ Error any }
+		got := get(h, path)
+		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil {
+			t.Errorf("%s: %v in %s", path, err, got.Body)
+		}
+		if _, is := body.Error.(string); is != isString {
+			t.Errorf("%s: %s, want a text as error: %t", path, got.Body, isString)
 		}
 	}
 	if got := get(h, "/v1/status?asset=USDC"); strings.Contains(got.Body.String(), "unappliedFilters") {

@@ -591,7 +591,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code == http.StatusInternalServerError && h.sendFailurePage(w, r) {
 		return
 	}
-	data, err := json.Marshal(site.ErrorBody{Error: e})
+	data, err := json.Marshal(site.ErrorBodyAt(r.URL.Path, e))
 	if err != nil {
 		panic(err) // cannot fail: strings and a number
 	}

@@ -22,6 +22,20 @@ func TestPeerLock(t *testing.T) {
 	nodetest.CheckLock(t, peerFolder, map[string]string{"web-bot-auth": "0.1.3", "http-message-sig": "0.2.0"})
 }
 
+// dictionarySigned returns the headers of a request whose Signature-Agent is a dictionary, as newer drafts want it.
+func dictionarySigned(t *testing.T, s *Signer) map[string]string {
+	t.Helper()
+	now := time.Now()
+	input, signature, err := s.sign("sig1", []component{{name: "@authority", value: "api.example"},
+		{name: "signature-agent", key: "sig1", value: `"` + s.Agent() + `"`}},
+		parameters{created: now, expires: now.Add(time.Minute), keyID: s.KeyID(), algorithm: "ed25519",
+			tag: "web-bot-auth"}.values())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{AgentHeader: `sig1="` + s.Agent() + `"`, inputHeader: input, signatureHeader: signature}
+}
+
 // TestPeer lets Cloudflare's packages web-bot-auth and http-message-sig verify a request as a server receives it, and
 // the proof of the key directory.
 func TestPeer(t *testing.T) {
@@ -57,7 +71,8 @@ func TestPeer(t *testing.T) {
 		headers[name] = proof.Get(name)
 	}
 	in, err := json.Marshal(map[string]any{
-		"request": map[string]any{"method": r.Method, "url": r.URL.String(), "headers": <-received},
+		"request":    map[string]any{"method": r.Method, "url": r.URL.String(), "headers": <-received},
+		"dictionary": map[string]any{"url": "https://api.example/", "headers": dictionarySigned(t, s)},
 		"directory": map[string]any{"url": s.Agent() + "/" + DirectoryFile, "body": string(s.Directory()),
 			"headers": headers},
 	})
@@ -76,7 +91,7 @@ func TestPeer(t *testing.T) {
 		t.Fatalf("%q: %v", out, err)
 	}
 	want := map[string]any{"keyid": s.KeyID(), "request": true, "otherHost": false,
-		"directory": "http-message-signatures-directory"}
+		"dictionary": false, "directory": "http-message-signatures-directory"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the verifiers found (-want +got):\n%s", diff)
 	}

@@ -91,9 +91,10 @@ func Thumbprint(key ed25519.PublicKey) string {
 // SignRequest adds the headers of a signature to a request that is ready to be sent at a time. The signature covers
 // the host, the header that names the key directory, and each header that names a price.
 //
-// That header is a string, as the verifiers in use read it: Cloudflare's, whose documentation follows version 02 of the
-// architecture draft, and the package web-bot-auth of npm. Later versions have a dictionary, and let verifiers accept
-// the string.
+// That header is a string, the form of draft-meunier-http-message-signatures-directory-03, which Cloudflare verifies.
+// draft-ietf-webbotauth-httpsig-protocol wants a dictionary whose member is covered with its key. The newest verifiers
+// of npm, web-bot-auth 0.1.3 with http-message-sig 0.2.0, refuse that: they compare the whole field (TestPeer). A
+// request cannot have both forms.
 func (s *Signer) SignRequest(r *http.Request, now time.Time) error {
 	nonce := make([]byte, nonceBytes)
 	if _, err := rand.Read(nonce); err != nil {

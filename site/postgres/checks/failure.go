@@ -17,7 +17,7 @@ type FailureRun struct {
 	LongestGap int64     // most milliseconds between two checks of the run, the success after it included
 	EndedAt    *time.Time
 	ByDay      bool // of whole UTC days before the oldest stored check; FirstAt is the beginning of a day
-	FailedDays int  // closed UTC days since FirstAt on which checks counted and all failed; 0 unless ReadFailedDays set it
+	FailedDays int  // UTC days since FirstAt on which checks counted and all failed; set by ReadFailedDays
 }
 
 const runColumns = `service_id, first_at, last_at, checks, longest_gap, ended_at, by_day`

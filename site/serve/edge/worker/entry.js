@@ -78,7 +78,7 @@ async function handle(r, env) {
       r,
       CONTRACT.errors.unreadable.code,
       TABLE_JSON,
-      errorBody(CONTRACT.errors.unreadable),
+      errorBody(r, CONTRACT.errors.unreadable),
       "no-store",
     );
   }
@@ -162,10 +162,12 @@ const invalid = (field, message) =>
 const damaged = (what) => new Error(`damaged: ${what}`);
 const missing = (name) => new Error(`missing: ${name}`);
 
-function errorBody({ code, type, message, fields }) {
-  const e = { code, type, message };
+// errorBody returns the body of an error response. Below /discovery it has the form that clients of catalogues read.
+function errorBody(r, { code, type, message, fields }) {
+  const isCatalogue = /^\/discovery(\/|$)/.test(r.path);
+  const e = isCatalogue ? { error: message, code, type } : { code, type, message };
   if (fields) e.fields = fields;
-  return encode(toJSON({ error: e }) + "\n");
+  return encode(toJSON(isCatalogue ? e : { error: e }) + "\n");
 }
 
 function fail(r, err) {
@@ -185,6 +187,6 @@ function fail(r, err) {
     r.headers.set("Retry-After", "5");
   }
   if (error.code === 500 && r.errorPage) return write(r, 500, TYPES[".html"], bodyOfMember(r.errorPage), cache);
-  return newResponse(r, error.code, TABLE_JSON, errorBody(error), cache);
+  return newResponse(r, error.code, TABLE_JSON, errorBody(r, error), cache);
 }
 

@@ -1,5 +1,5 @@
 // Verifies a signed request, and a signed key directory, with Cloudflare's packages. argv[2] is the folder of modules.
-// stdin: {request: {method, url, headers}, directory: {url, body, headers}}. stdout: what was verified, as JSON.
+// stdin: {request: {method, url, headers}, dictionary: {url, headers}, directory: {url, body, headers}}. stdout: what was verified, as JSON.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -18,6 +18,10 @@ result.request = true;
 
 const other = new Request("https://other.example/", { headers: input.request.headers });
 result.otherHost = await verify(other, await verifierFromJWK(key)).then(() => true, () => false);
+
+// The form that newer drafts want. The verifier must accept it before requests may have it.
+const dictionary = new Request(input.dictionary.url, { headers: input.dictionary.headers });
+result.dictionary = await verify(dictionary, await verifierFromJWK(key)).then(() => true, () => false);
 
 const publicKey = await importKey(key);
 await sig.verify(
