@@ -65,7 +65,8 @@ func wantSeen(behaviour string, rails int) (seen, bool) {
 	}
 	with := func(s seen, change func(*seen)) seen { change(&s); return s }
 	want, ok := map[string]seen{
-		"v2": good, "raiser": good, "mover": good, "browser-differs": good, "needs-body": good, "slow": good, "flapping": good,
+		"v2": good, "raiser": good, "mover": good, "browser-differs": good, "needs-body": good,
+		"slow": good, "flapping": good,
 		"wrong-domain":          good,
 		"zero-recipient":        with(good, func(s *seen) { s.Usable = 0 }),
 		"wrong-chain-recipient": with(good, func(s *seen) { s.Usable-- }), // the first row

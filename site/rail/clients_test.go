@@ -107,6 +107,7 @@ func checkFile(t *testing.T, file, got string) {
 func TestClientsAreLocked(t *testing.T) {
 	t.Parallel()
 	nodetest.CheckLock(t, clientsFolder, map[string]string{"x402-fetch": "1.2.0", "@x402/fetch": "2.27.0",
+		"@x402/stellar": "2.9.0", "@x402/avm": "2.26.0",
 		"mppx": "0.11.0", "@solana/mpp": "0.6.0", "@getalby/lightning-tools": "9.0.1"})
 }
 

@@ -11,7 +11,8 @@ import (
 // price_max_usd the highest and distinct_price_count the number of different ones. Stability is null without a row.
 func NewEconomics(f *postgres.ServiceFacts, o *Offer, r Rank, h *History, now time.Time) site.Economics {
 	e := site.Economics{
-		PriceUSD: o.Lowest, PriceCondition: o.Condition, PriceAtomic: o.Atomic, PriceMaxUSD: o.Highest, EndpointCount: o.Endpoints,
+		PriceUSD: o.Lowest, PriceCondition: o.Condition, PriceAtomic: o.Atomic, PriceMaxUSD: o.Highest,
+		EndpointCount:      o.Endpoints,
 		DistinctPriceCount: len(o.distinct),
 		CategoryPercentile: r.Percentile, CategoryPercentileMax: r.PercentileMax,
 		Model: model(o, isFree(f, now)), PriceCaveat: o.caveat(),

@@ -4,10 +4,12 @@
 // attempt is {row, pays} or {row, reason}.
 //
 // No request leaves the machine. Clients ask nodes of chains before they sign some schemes: for the allowance of
-// Permit2 and the state of a channel on EVM chains, for a mint, a blockhash and a simulation on Solana. This program
-// answers such requests itself, with facts of a payer who has money and has approved Permit2, and of a mint with six decimals. Keys
-// are constants, and worth nothing. The clock shows the time of the responses.
+// Permit2 and the state of a channel on EVM chains, for a mint, a blockhash and a simulation on Solana, for a ledger
+// and a simulation on Stellar, for the parameters of transactions on Algorand. This program answers such requests
+// itself, with facts of a payer who has money and has approved Permit2, and of a mint with six decimals. Keys are
+// constants, and worth nothing. The clock shows the time of the responses.
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 const { now, cases } = JSON.parse(readFileSync(0))
 const shift = now - Date.now()
@@ -25,6 +27,8 @@ const realFetch = globalThis.fetch
 globalThis.fetch = async (input, init) => {
   const request = new Request(input, init)
   if (new URL(request.url).hostname === '127.0.0.1') return realFetch(request)
+  chain = new URL(request.url).hostname
+  if (request.url === algod + 'v2/transactions/params') return Response.json(algorandParameters)
   let calls
   try {
     calls = JSON.parse(await request.text())
@@ -32,7 +36,6 @@ globalThis.fetch = async (input, init) => {
     throw new Error('no network: asked ' + new URL(request.url).hostname)
   }
   const answer = (call) => ({ jsonrpc: '2.0', id: call.id, ...nodeAnswer(call) })
-  chain = new URL(request.url).hostname
   return Response.json(Array.isArray(calls) ? calls.map(answer) : answer(calls))
 }
 let chain // the host of the node that is asked
@@ -40,11 +43,26 @@ let chain // the host of the node that is asked
 // chainIDs are the ids of the chains of nodes, by host. Every other node is one of Base.
 const chainIDs = { 'rpc.tempo.xyz': 4217, 'rpc.moderato.tempo.xyz': 42431 }
 
+// The nodes that clients are given.
+const node = 'http://node.test/', stellarNode = 'https://stellar.test/', algod = 'http://algod.test/'
+
+// algorandParameters are the parameters of transactions on Algorand's main network.
+const algorandParameters = {
+  'consensus-version': 'test', fee: 0, 'min-fee': 1000, 'last-round': 1000, 'genesis-id': 'mainnet-v1.0',
+  'genesis-hash': 'wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=',
+}
+
 // granted are the functions of contracts that answer with the largest number: allowance and balanceOf. Others answer 0.
 const granted = ['0xdd62ed3e', '0x70a08231']
 
-// nodeAnswer is the result of a call of a node, of an EVM chain or of Solana.
+// nodeAnswer is the result of a call of a node, of an EVM chain, of Stellar or of Solana.
 function nodeAnswer({ method, params }) {
+  if (chain === 'stellar.test') {
+    switch (method) {
+      case 'getLatestLedger': return { result: { id: '0'.repeat(64), protocolVersion: 22, sequence: 1000 } }
+      case 'simulateTransaction': return { result: simulateTransfer(params.transaction) }
+    }
+  }
   const context = { slot: 1 }
   switch (method) {
     case 'eth_chainId': return { result: '0x' + (chainIDs[chain] ?? 8453).toString(16) }
@@ -72,6 +90,30 @@ function nodeAnswer({ method, params }) {
   return { error: { code: -32601, message: 'the stub of a node does not know ' + method } }
 }
 
+// simulateTransfer is the simulation of a transfer on Stellar: it succeeds, and the payer must authorise it unless the
+// transaction contains that.
+function simulateTransfer(text) {
+  const { Address, SorobanDataBuilder, TransactionBuilder, xdr, Networks } = stellar
+  const operation = TransactionBuilder.fromXDR(text, Networks.PUBLIC).operations[0]
+  const invoked = operation.func.invokeContract()
+  const credentials = new xdr.SorobanAddressCredentials({
+    address: Address.fromScVal(invoked.args()[0]).toScAddress(), nonce: xdr.Int64.fromString('1'),
+    signatureExpirationLedger: 0, signature: xdr.ScVal.scvVoid(),
+  })
+  const needed = new xdr.SorobanAuthorizationEntry({
+    credentials: xdr.SorobanCredentials.sorobanCredentialsAddress(credentials),
+    rootInvocation: new xdr.SorobanAuthorizedInvocation({
+      function: xdr.SorobanAuthorizedFunction.sorobanAuthorizedFunctionTypeContractFn(invoked), subInvocations: [],
+    }),
+  })
+  const auth = (operation.auth?.length ? operation.auth : [needed]).map((entry) => entry.toXDR('base64'))
+  return {
+    latestLedger: 1000, minResourceFee: '100', events: [],
+    transactionData: new SorobanDataBuilder().build().toXDR('base64'),
+    results: [{ auth, xdr: xdr.ScVal.scvVoid().toXDR('base64') }],
+  }
+}
+
 // mintAccount is a mint of the Token program with six decimals.
 function mintAccount() {
   const data = Buffer.alloc(82)
@@ -83,6 +125,10 @@ function mintAccount() {
   }
 }
 
+// The client of Stellar's nodes sends by axios, which must use the fetch of this program, as a module of either kind.
+const axios = await import('axios')
+for (const a of [axios.default, createRequire(import.meta.url)('axios')]) a.defaults.adapter = 'fetch'
+const stellar = await import('@stellar/stellar-sdk')
 const { wrapFetchWithPayment, x402Client } = await import('@x402/fetch')
 const { ExactEvmScheme, registerExactEvmScheme } = await import('@x402/evm/exact/client')
 const { UptoEvmScheme } = await import('@x402/evm/upto/client')
@@ -90,6 +136,10 @@ const { BatchSettlementEvmScheme } = await import('@x402/evm/batch-settlement/cl
 const { AuthCaptureEvmScheme } = await import('@x402/evm/auth-capture/client')
 const { registerExactSvmScheme } = await import('@x402/svm/exact/client')
 const { UptoSvmScheme } = await import('@x402/svm/upto/client')
+const { createEd25519Signer } = await import('@x402/stellar')
+const { ExactStellarScheme } = await import('@x402/stellar/exact/client')
+const { toClientAvmSigner } = await import('@x402/avm')
+const { ExactAvmScheme } = await import('@x402/avm/exact/client')
 const { toClientEvmSigner } = await import('@x402/evm')
 const { wrapFetchWithPayment: wrapFirst } = await import('x402-fetch')
 const { selectPaymentRequirements } = await import('x402/client')
@@ -103,9 +153,11 @@ const { privateKeyToAccount } = await import('viem/accounts')
 
 const key = new Uint8Array(32).fill(1)
 const account = privateKeyToAccount('0x' + '01'.repeat(32))
-const node = 'http://node.test/'
 const signer = toClientEvmSigner(account, createPublicClient({ chain: base, transport: http(node) }))
 const solanaSigner = await createKeyPairSignerFromPrivateKeyBytes(key)
+const stellarKey = stellar.Keypair.fromRawEd25519Seed(Buffer.from(key)).secret()
+const algorandSigner = toClientAvmSigner(Buffer.concat([key, stellar.Keypair.fromSecret(stellarKey).rawPublicKey()])
+  .toString('base64'))
 const wallet = createWalletClient({ account, chain: base, transport: http(node) })
 
 // paymentHeaders are the headers with which clients pay.
@@ -195,6 +247,11 @@ function newClient(choose) {
   client.register('eip155:*', new AuthCaptureEvmScheme(signer))
   registerExactSvmScheme(client, { signer: solanaSigner })
   client.register('solana:*', new UptoSvmScheme(solanaSigner))
+  for (const network of ['stellar:pubnet', 'stellar:testnet']) {
+    const signer = createEd25519Signer(stellarKey, network)
+    client.register(network, new ExactStellarScheme(signer, { url: stellarNode }))
+  }
+  client.register('algorand:*', new ExactAvmScheme(algorandSigner, { algodUrl: algod }))
   return client
 }
 
