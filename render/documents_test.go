@@ -262,8 +262,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 			t.Errorf("%s is not required", c.field)
 		}
 	}
-	if len(item.Properties) != 26 || len(item.Required) != 23 { // paused_at, delisted_at and assessment may be absent
-		t.Errorf("ServiceListItem has %d fields, %d required; want 26 and 23", len(item.Properties), len(item.Required))
+	if len(item.Properties) != 27 || len(item.Required) != 23 { // paused_at, delisted_at, gone_since, assessment may be absent
+		t.Errorf("ServiceListItem has %d fields, %d required; want 27 and 23", len(item.Properties), len(item.Required))
 	}
 	divergence := d.Components.Schemas["Endpoint"].Properties["pay_to_divergence"]
 	if len(divergence.AnyOf) != 2 || divergence.AnyOf[0].Ref != "#/components/schemas/PayToDivergence" ||

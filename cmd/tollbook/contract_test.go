@@ -396,7 +396,8 @@ var contract = map[string]string{
 		listed_total integer
 		delisted integer
 		listed_offline integer
-		offline_30d_plus integer`,
+		offline_30d_plus integer
+		gone integer`,
 	"ServiceStatus": `
 		slug string
 		name string

@@ -2,4 +2,4 @@
 -- methodology#recompute-it-yourself
 -- /v1/tags
 SELECT category, count(*) AS "data[tag={category}].service_count"
-FROM services WHERE delisted_at IS NULL GROUP BY category
+FROM services WHERE delisted_at IS NULL AND gone_since IS NULL GROUP BY category

@@ -2,4 +2,4 @@
 -- methodology#facilitators
 -- /v1/coverage
 SELECT network, count(*) AS "data.networks[network={network}].service_count"
-FROM service_networks JOIN services USING (slug) WHERE delisted_at IS NULL GROUP BY network
+FROM service_networks JOIN services USING (slug) WHERE delisted_at IS NULL AND gone_since IS NULL GROUP BY network

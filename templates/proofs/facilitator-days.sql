@@ -3,4 +3,5 @@
 -- /v1/facilitators/{facilitator_id}
 SELECT facilitator_id, day, round(sum(CAST(volume_usd AS DOUBLE)), 12) AS "data.timeseries[date={day}].volume_usd",
   sum(settlements) AS "data.timeseries[date={day}].tx_count"
-FROM settlements, windows WHERE name = '90d' AND day >= first_day AND volume_usd IS NOT NULL GROUP BY facilitator_id, day
+FROM settlements, windows WHERE name = '90d' AND day >= first_day AND volume_usd IS NOT NULL
+GROUP BY facilitator_id, day

@@ -2,8 +2,10 @@
 -- methodology#facilitators
 -- /v1/facilitators/{facilitator_id}
 SELECT f.facilitator_id,
-  round(coalesce(sum(CASE WHEN day >= seven.first_day THEN CAST(volume_usd AS DOUBLE) END), 0), 12) AS "data.volume_usd_7d",
-  round(coalesce(sum(CASE WHEN day >= thirty.first_day THEN CAST(volume_usd AS DOUBLE) END), 0), 12) AS "data.volume_usd_30d",
+  round(coalesce(sum(CASE WHEN day >= seven.first_day THEN CAST(volume_usd AS DOUBLE) END), 0), 12)
+    AS "data.volume_usd_7d",
+  round(coalesce(sum(CASE WHEN day >= thirty.first_day THEN CAST(volume_usd AS DOUBLE) END), 0), 12)
+    AS "data.volume_usd_30d",
   round(coalesce(sum(CAST(volume_usd AS DOUBLE)), 0), 12) AS "data.volume_usd_all",
   coalesce(sum(CASE WHEN day >= seven.first_day THEN settlements END), 0) AS "data.tx_count_7d",
   coalesce(sum(CASE WHEN day >= thirty.first_day THEN settlements END), 0) AS "data.tx_count_30d",

@@ -3,4 +3,5 @@
 -- /v1/networks
 SELECT network, count(*) AS "data[abbreviation={network}].service_count",
   round(avg(CAST(s.uptime_24h AS DOUBLE)) + 1e-9, 2) AS "data[abbreviation={network}].avg_uptime"
-FROM service_networks n JOIN services s USING (slug) WHERE s.delisted_at IS NULL GROUP BY network
+FROM service_networks n JOIN services s USING (slug)
+WHERE s.delisted_at IS NULL AND s.gone_since IS NULL GROUP BY network

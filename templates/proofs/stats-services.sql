@@ -6,4 +6,4 @@ SELECT count(*) AS "data.total_services", coalesce(sum(endpoint_count), 0) AS "d
   coalesce(sum(CASE WHEN created_at > seven.since THEN 1 ELSE 0 END), 0) AS "data.listing_growth.new_7d",
   coalesce(sum(CASE WHEN created_at > thirty.since THEN 1 ELSE 0 END), 0) AS "data.listing_growth.new_30d"
 FROM services, windows AS seven, windows AS thirty
-WHERE seven.name = '7d' AND thirty.name = '30d' AND delisted_at IS NULL
+WHERE seven.name = '7d' AND thirty.name = '30d' AND delisted_at IS NULL AND gone_since IS NULL

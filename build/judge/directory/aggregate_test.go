@@ -125,7 +125,7 @@ func TestTraction(t *testing.T) {
 		t.Errorf("traction (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(site.AggregateStats{
-		TotalServices: 0, Networks: []site.StatsNetwork{}, ChecksPerHour: 1.5, OptedOut: 2, VerifiedCount: 1,
+		TotalServices: 12, Networks: []site.StatsNetwork{}, ChecksPerHour: 1.5, OptedOut: 2, VerifiedCount: 1,
 		PaymentReadyCount: 1, ListingGrowth: site.ListingGrowth{New7d: 1, New30d: 2}, ComputedAt: site.NewTime(now),
 		FacilitatorVolumeUSD30d: new(site.Decimal("80")),
 		OnChainMeasurement: site.OnChainMeasurement{MeasuredSince: before(90 * day),

@@ -164,7 +164,7 @@ const missing = (name) => new Error(`missing: ${name}`);
 
 // errorBody returns the body of an error response. Below /discovery it has the form that clients of catalogues read.
 function errorBody(r, { code, type, message, fields }) {
-  const isCatalogue = /^\/discovery(\/|$)/.test(r.path);
+  const isCatalogue = typeof r.path === "string" && /^\/discovery(\/|$)/.test(r.path); // else it is unreadable
   const e = isCatalogue ? { error: message, code, type } : { code, type, message };
   if (fields) e.fields = fields;
   return encode(toJSON(isCatalogue ? e : { error: e }) + "\n");
