@@ -182,7 +182,8 @@ var contract = map[string]string{
 		pricing PricingEntry[]
 		pay_to_divergence Divergence|null
 		protocol string|null
-		answered_signed boolean`,
+		answered_signed boolean
+		price_condition string|null`,
 	"PricingEntry": `
 		scheme string
 		network string
@@ -304,7 +305,8 @@ var contract = map[string]string{
 		category_percentile_max number|null
 		endpoint_count integer
 		distinct_price_count integer
-		price_caveat string|null`,
+		price_caveat string|null
+		price_condition string|null`,
 	"Risk": `
 		level string
 		flags RiskFlag[]`,
@@ -440,7 +442,8 @@ var contract = map[string]string{
 		name string
 		price_usd number|null
 		network string
-		unique_buyers_30d integer|null`,
+		unique_buyers_30d integer|null
+		price_condition string|null`,
 	"AggregateStats": `
 		total_services integer
 		total_endpoints integer
