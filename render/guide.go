@@ -20,7 +20,7 @@ import (
 var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
-	{"verify-page", "pages/verify.md"},
+	{verifyRoute, "pages/verify.md"},
 	{ownersRoute, "pages/owners.md"},
 	{"hosting-page", "pages/hosting.md"},
 	{"operations-page", "pages/operations.md"},
@@ -33,6 +33,7 @@ var guides = []struct{ route, file string }{
 const (
 	aboutRoute       = "about-page"
 	methodologyRoute = "methodology-page"
+	verifyRoute      = "verify-page"
 	ownersRoute      = "owners-page"
 )
 
@@ -64,7 +65,7 @@ func (p *Pages) readGuides() error {
 		if err != nil {
 			return err
 		}
-		if file.route == methodologyRoute {
+		if file.route == verifyRoute {
 			if source, err = p.addProofs(source); err != nil {
 				return err
 			}
@@ -95,13 +96,13 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 		operator).Replace(string(source))), nil
 }
 
-// addProofs adds the queries of templates/proofs to the sections of the methodology whose figures they compute.
+// addProofs adds the queries of templates/proofs at the end of a guide, each with a link to its rule.
 func (p *Pages) addProofs(source []byte) ([]byte, error) {
 	names, err := fs.Glob(templates.FS, "proofs/*.sql")
 	if err != nil {
 		return nil, err
 	}
-	bySection := map[string][]site.DatasetProof{}
+	out := bytes.NewBuffer(source)
 	for _, name := range names {
 		text, err := p.read(name)
 		if err != nil {
@@ -111,27 +112,8 @@ func (p *Pages) addProofs(source []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		bySection[proof.Section] = append(bySection[proof.Section], proof)
-	}
-	var out bytes.Buffer
-	section := ""
-	end := func() {
-		for _, proof := range bySection[section] {
-			fmt.Fprintf(&out, "```sql\n-- %s\n-- GET %s\n%s\n```\n\n", proof.Title, proof.Path, proof.SQL)
-		}
-		delete(bySection, section)
-	}
-	for line := range strings.Lines(string(source)) {
-		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
-			end()
-			section = guide.HeadingID(heading)
-		}
-		out.WriteString(line)
-	}
-	out.WriteByte('\n')
-	end()
-	for section := range bySection {
-		return nil, fmt.Errorf("templates/proofs: the methodology has no section #%s", section)
+		fmt.Fprintf(out, "\n[%s](/methodology#%s)\n\n```sql\n-- GET %s\n%s\n```\n", proof.Title, proof.Section, proof.Path,
+			proof.SQL)
 	}
 	return out.Bytes(), nil
 }

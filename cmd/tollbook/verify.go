@@ -54,7 +54,7 @@ is a URL such as https://tollbook.example (a public bucket, a web server, or tol
 a folder. The last line says whether the checkpoint is signed, and by which key. With --files it also requests every
 file from a running serve, within the server's limit: 200 requests a minute by default.
 
-With --figures it downloads the tables below /data instead, runs the queries that the page /methodology shows, and
+With --figures it downloads the tables below /data instead, runs the queries that the page /verify shows, and
 prints a line for each published figure that differs from what a query says.
 
 ` + bucketHelp + `

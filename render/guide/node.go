@@ -50,7 +50,10 @@ func lineOf(n ast.Node, source []byte) int {
 type headingIDs map[string]bool
 
 func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
-	id := HeadingID(string(value))
+	words := strings.FieldsFunc(strings.ToLower(string(value)), func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_')
+	})
+	id := cmp.Or(strings.Join(words, "-"), "section")
 	for stem, n := id, 2; ids[id]; n++ {
 		id = fmt.Sprintf("%s-%d", stem, n)
 	}
@@ -59,14 +62,6 @@ func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {
 }
 
 func (ids headingIDs) Put(value []byte) { ids[string(value)] = true }
-
-// HeadingID returns the id of the first heading with a text.
-func HeadingID(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_')
-	})
-	return cmp.Or(strings.Join(words, "-"), "section")
-}
 
 // tableRenderer writes a table with a caption, in a region that scrolls on a narrow screen.
 type tableRenderer struct{}
