@@ -26,8 +26,8 @@ const (
 	condition        = "Needs a deposit in a payment channel first"
 )
 
-// withoutCondition are the places of a price that has no condition beside it, each with the reason. A key is a file,
-// and behind # the member with the price, or words before the price on a page.
+// withoutCondition has the places that show this price without its condition, each with the reason. A key is the name of
+// a file, a # and the member with the price. For a page it has the words before the price instead.
 var withoutCondition = map[string]string{
 	"index.html#Median price": aggregate, "index.md#Price per request": aggregate,
 	"v1/stats.json#avg_price_usd": aggregate, "v1/stats.json#max_price_usd": aggregate,
@@ -46,8 +46,8 @@ const (
 	example   = "an example of another response"
 )
 
-// TestConditionsAreShown builds a directory with one service, whose only price needs more than the money. Each place of
-// the snapshot with this price must have the condition beside it: in the same object of JSON, or near it in a page.
+// TestConditionsAreShown builds a directory with one service, whose only price has a condition. Every file that shows
+// this price must show the condition, too: JSON in the same object, a page within 300 bytes.
 func TestConditionsAreShown(t *testing.T) {
 	t.Parallel()
 	archive, err := txtar.ParseFile("testdata/one-service.txtar")

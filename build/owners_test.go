@@ -19,6 +19,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"tollbook/build/data/figure"
 	"tollbook/site"
 	"tollbook/site/routes"
 )
@@ -118,6 +119,11 @@ func TestEveryValueHasAnOwner(t *testing.T) {
 	sections := map[string]bool{}
 	for _, m := range regexp.MustCompile(`<h[2-4] id="([^"]+)"`).FindAllSubmatch(files["methodology.html"], -1) {
 		sections[string(m[1])] = true
+	}
+	for _, p := range figure.Proofs() {
+		if !sections[p.Section] {
+			t.Errorf("templates/proofs/%s.sql: the methodology has no section #%s", p.Name, p.Section)
+		}
 	}
 	columns := readTables(t, files["data/tollbook.sqlite"])
 	for _, field := range slices.Sorted(maps.Keys(found)) {

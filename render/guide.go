@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
 	"strings"
 
 	"tollbook/render/guide"
@@ -66,7 +64,7 @@ func (p *Pages) readGuides() error {
 			return err
 		}
 		if file.route == verifyRoute {
-			if source, err = p.addProofs(source); err != nil {
+			if source, err = addProofs(source); err != nil {
 				return err
 			}
 		}
@@ -96,24 +94,15 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 		operator).Replace(string(source))), nil
 }
 
-// addProofs adds the queries of templates/proofs at the end of a guide, each with a link to its rule.
-func (p *Pages) addProofs(source []byte) ([]byte, error) {
-	names, err := fs.Glob(templates.FS, "proofs/*.sql")
+// addProofs adds the published figures as queries at the end of a guide, each with a link to its rule.
+func addProofs(source []byte) ([]byte, error) {
+	proofs, err := site.ReadProofs(templates.FS)
 	if err != nil {
 		return nil, err
 	}
 	out := bytes.NewBuffer(source)
-	for _, name := range names {
-		text, err := p.read(name)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
-		}
-		proof, err := site.ParseProof(path.Base(name), string(text))
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(out, "\n[%s](/methodology#%s)\n\n```sql\n-- GET %s\n%s\n```\n", proof.Title, proof.Section, proof.Path,
-			proof.SQL)
+	for _, p := range proofs {
+		fmt.Fprintf(out, "\n[%s](/methodology#%s)\n\n```sql\n-- GET %s\n%s\n```\n", p.Title, p.Section, p.Path, p.SQL)
 	}
 	return out.Bytes(), nil
 }

@@ -2,6 +2,8 @@ package site
 
 import (
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 )
 
@@ -100,9 +102,28 @@ type DatasetProof struct {
 	SQL string `json:"sql"`
 }
 
-// ParseProof reads a file of templates/proofs: three comments, "-- Title.", "-- methodology#section" and "-- /path",
-// and the query.
-func ParseProof(name, text string) (DatasetProof, error) {
+// ReadProofs returns the proofs of the folder proofs, in the order of their names. A file has three comments, "-- Title.",
+// "-- methodology#section" and "-- /path", and the query.
+func ReadProofs(files fs.FS) (proofs []DatasetProof, err error) {
+	names, err := fs.Glob(files, "proofs/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		p, err := parseProof(strings.TrimSuffix(path.Base(name), ".sql"), string(text))
+		if err != nil {
+			return nil, err
+		}
+		proofs = append(proofs, p)
+	}
+	return proofs, nil
+}
+
+func parseProof(name, text string) (DatasetProof, error) {
 	p := DatasetProof{Name: name}
 	for _, into := range []*string{&p.Title, &p.Section, &p.Path} {
 		line, rest, _ := strings.Cut(text, "\n")

@@ -50,9 +50,13 @@ type CatalogueErrorBody struct {
 	Fields []ErrorField `json:"fields,omitempty"`
 }
 
-// ErrorBodyAt returns the body of an error response at a path: a CatalogueErrorBody below /discovery, else an ErrorBody.
+// CataloguePath is the folder of the paths that answer as the catalogue of a facilitator does.
+const CataloguePath = "/discovery"
+
+// ErrorBodyAt returns the body of an error response at a path: a CatalogueErrorBody below CataloguePath, else an
+// ErrorBody.
 func ErrorBodyAt(path string, e Error) any {
-	if path == "/discovery" || strings.HasPrefix(path, "/discovery/") {
+	if path == CataloguePath || strings.HasPrefix(path, CataloguePath+"/") {
 		return CatalogueErrorBody{Error: e.Message, Code: e.Code, Type: e.Type, Fields: e.Fields}
 	}
 	return ErrorBody{Error: e}

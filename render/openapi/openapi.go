@@ -388,7 +388,7 @@ const jsonType = "application/json"
 func responses(path, contentType string, content *jsonschema.Schema,
 	example json.RawMessage) schema.Object[*apiResponse] {
 	prefix := ""
-	if strings.HasPrefix(path, cataloguePath+"/") {
+	if strings.HasPrefix(path, site.CataloguePath+"/") {
 		prefix = cataloguePrefix
 	}
 	ok := &apiResponse{Description: "The requested data.",

@@ -138,11 +138,8 @@ func exampleBadRequest() site.Error {
 		Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}}}
 }
 
-// cataloguePrefix precedes the names of the error responses below cataloguePath.
-const (
-	cataloguePath   = "/discovery"
-	cataloguePrefix = "Catalogue"
-)
+// cataloguePrefix precedes the names of the error responses below site.CataloguePath.
+const cataloguePrefix = "Catalogue"
 
 // errorResponses returns the components that operations refer to.
 func errorResponses() (schema.Object[*apiResponse], error) {
@@ -160,7 +157,7 @@ func errorResponses() (schema.Object[*apiResponse], error) {
 			}
 			r.Content = schema.Object[mediaType]{{Name: jsonType,
 				Value: mediaType{&jsonschema.Schema{Ref: schema.ComponentPath + "ErrorBody"}, json.RawMessage(example)}}}
-			if example, err = encode.Row(site.ErrorBodyAt(cataloguePath, f.example())); err != nil {
+			if example, err = encode.Row(site.ErrorBodyAt(site.CataloguePath, f.example())); err != nil {
 				return nil, err
 			}
 			catalogue.Headers, catalogue.Content = r.Headers, schema.Object[mediaType]{{Name: jsonType, Value: mediaType{
