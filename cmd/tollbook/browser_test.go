@@ -69,7 +69,7 @@ func TestPagesInBrowser(t *testing.T) { // not parallel: it needs the whole mach
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range []string{"pages", "use", "tasks", "html", "links", "lighthouse"} {
+	for _, script := range []string{"pages", "views", "use", "tasks", "html", "links", "lighthouse"} {
 		t.Run(script, func(t *testing.T) { b.run(t, dir, script+".mjs") })
 	}
 }
