@@ -66,7 +66,7 @@ func TestBazaarClient(t *testing.T) {
 		t.Errorf("too little was compared: %s", out)
 	}
 	want := []string{
-		`failed (400): {"error":{"code":400,"type":"invalid_parameter","message":"parameter limit: must be an integer`,
+		`failed (400): {"error":"parameter limit: must be an integer from 1 to 100; got \"101\"","code":400,"type":"inv`,
 		`parameter type: must be one of http, mcp; got \"grpc\"`,
 		`parameter limit: must be an integer from 1 to 100; got \"0\"`,
 		`parameter cursor: must be the cursor of a response; got \"2\"`,

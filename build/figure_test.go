@@ -32,7 +32,7 @@ func TestFiguresInDuckDB(t *testing.T) {
 	dir, snapshot, folder := historyFolder(t)
 	at := moment.Add(time.Minute)
 	sqlite := sqliteFigures(t, folder, at)
-	tables, err := figure.DuckDB(folder, at)
+	tables, err := figure.DuckDB(folder, folder, at)
 	if err != nil {
 		t.Fatal(err)
 	}

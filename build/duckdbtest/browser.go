@@ -1,3 +1,5 @@
+// Package duckdbtest runs DuckDB in a browser, which reads Parquet files by ranges over HTTP. It must never know what a
+// query computes.
 package duckdbtest
 
 import (
@@ -31,8 +33,9 @@ type Browser struct {
 
 // Answer is what queries returned.
 type Answer struct {
-	Rows    [][][]string `json:"rows"`    // of each query
-	Seconds float64      `json:"seconds"` // of all queries
+	Columns [][]string    `json:"columns"` // names, of each query
+	Rows    [][][]*string `json:"rows"`    // texts, nil for null, of each query
+	Seconds float64       `json:"seconds"` // of all queries
 }
 
 // WriteTools writes the files of Tools into a folder.
@@ -44,38 +47,30 @@ func WriteTools(folder string) error {
 	return err
 }
 
-// Figures runs queries and returns the values of their rows by name, and what the queries took. The page is of another
-// host than any address in a query.
-func (b Browser) Figures(ctx context.Context, queries []string) (map[string]string, float64, error) {
+// Ask runs statements and then queries, in a page of another host than any address in them.
+func (b Browser) Ask(ctx context.Context, statements, queries []string) (a Answer, err error) {
 	folder, err := os.MkdirTemp("", "tollbook-duckdb-")
 	if err != nil {
-		return nil, 0, err
+		return a, err
 	}
 	defer os.RemoveAll(folder)
 	if err := WriteTools(folder); err != nil {
-		return nil, 0, err
+		return a, err
 	}
-	a, err := b.ask(ctx, folder, queries)
-	if err != nil {
-		return nil, 0, fmt.Errorf("ask DuckDB in %s: %w", b.Program, err)
+	if a, err = b.ask(ctx, folder, statements, queries); err != nil {
+		return a, fmt.Errorf("ask DuckDB in %s: %w", b.Program, err)
 	}
-	figures := map[string]string{}
-	for _, rows := range a.Rows {
-		for _, row := range rows {
-			figures[row[0]] = Plain(row[1])
-		}
-	}
-	return figures, a.Seconds, nil
+	return a, nil
 }
 
-func (b Browser) ask(ctx context.Context, folder string, queries []string) (a Answer, err error) {
+func (b Browser) ask(ctx context.Context, folder string, statements, queries []string) (a Answer, err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/node_modules/", http.StripPrefix("/node_modules", http.FileServer(http.Dir(b.Modules))))
 	mux.Handle("/", http.FileServer(http.Dir(folder)))
 	page := httptest.NewServer(mux)
 	defer page.Close()
 	input, err := json.Marshal(map[string]any{"program": b.Program, "page": page.URL + "/page.html",
-		"queries": queries})
+		"statements": statements, "queries": queries})
 	if err != nil {
 		return a, err
 	}

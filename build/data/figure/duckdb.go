@@ -8,9 +8,10 @@ import (
 	"tollbook/build/data"
 )
 
-// DuckDB returns statements that give DuckDB the tables that proofs read, from the Parquet files of a folder. Times and
-// days are texts, and booleans are 0 and 1, as they are in SQLite.
-func DuckDB(folder string, asOf time.Time) ([]string, error) {
+// DuckDB returns statements that give DuckDB the tables that proofs read, from the Parquet files of a folder, which base
+// names: its path again, or an address where a server has its files. Times and days are texts, and booleans are 0 and 1,
+// as they are in SQLite.
+func DuckDB(folder, base string, asOf time.Time) ([]string, error) {
 	var list []string
 	for _, t := range Tables() {
 		files, err := filesOf(folder, t)
@@ -22,7 +23,7 @@ func DuckDB(folder string, asOf time.Time) ([]string, error) {
 			text := c.Name
 			switch c.Kind {
 			case data.Timestamp:
-				text = `strftime(` + c.Name + ` AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`
+				text = `strftime(make_timestamp(epoch_us(` + c.Name + `)), '%Y-%m-%dT%H:%M:%S.%gZ')` // needs no extension
 			case data.Date:
 				text = `strftime(` + c.Name + `, '%Y-%m-%d')`
 			case data.Boolean:
@@ -35,13 +36,14 @@ func DuckDB(folder string, asOf time.Time) ([]string, error) {
 			continue
 		}
 		for _, f := range files {
-			quoted = append(quoted, "'"+strings.ReplaceAll(f, "'", "''")+"'")
+			quoted = append(quoted, "'"+strings.ReplaceAll(base+strings.TrimPrefix(f, folder), "'", "''")+"'")
 		}
 		list = append(list, fmt.Sprintf("CREATE VIEW %s AS SELECT %s FROM read_parquet([%s])", t.Name,
 			strings.Join(columns, ", "), strings.Join(quoted, ", ")))
 	}
 	list = append(list, `CREATE VIEW current_prices AS SELECT e.method, e.path, p.* FROM prices p
 JOIN endpoints e USING (endpoint_id) WHERE p.until IS NULL`,
-		`CREATE VIEW service_networks AS SELECT slug, unnest(CAST(networks AS VARCHAR[])) AS network FROM services`)
+		`CREATE VIEW service_networks AS SELECT slug, trim(unnest(CAST(networks AS VARCHAR[])), '"') AS network
+FROM services`)
 	return append(list, statements(asOf)...), nil
 }
