@@ -13,11 +13,13 @@ import (
 	"tollbook/build/data/figure"
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // TestFigures checks that the published figures of the generated directory are what the proofs compute from its tables.
 func TestFigures(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	db := openCopy(t, historyTemplate)
 	dir, at := tempDir(t), moment.Add(time.Minute)
 	r := run(t, db, dir, dataOptions(at))

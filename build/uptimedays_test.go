@@ -6,12 +6,14 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 // TestUptimeMatchesItsDays checks a promise of the page about checks: the uptime of 30 days is that of the published
 // days together.
 func TestUptimeMatchesItsDays(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	dir, snapshot := buildSample(t)
 	z := openZip(t, dir, snapshot)
 	var index routes.Index
