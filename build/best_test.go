@@ -18,6 +18,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/routes"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // bestTest is a published sample directory. Its recommendations are computed again from the details of services, with
@@ -67,6 +68,7 @@ func (b *bestTest) get(target string, v any) {
 // that nothing speaks against paying it, and each term of its score.
 func TestBest(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	b := newBestTest(t)
 	for _, query := range []string{
 		"", "limit=20", "limit=20&prefer=cheapest", "limit=20&prefer=fastest", "limit=20&prefer=most_reliable",

@@ -15,12 +15,14 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
+	"tollbook/site/testgate"
 )
 
 // TestChangeLogsAtAnyMoment reads and judges change logs while changes are stored, hours are sealed and services are
 // erased. The clocks of all of these differ and are set back. Each read must contain every row that the logs count.
 func TestChangeLogsAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	db := open(t)
 	ctx := t.Context()
 	var listings []postgres.Listing

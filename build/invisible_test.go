@@ -21,6 +21,7 @@ import (
 	"tollbook/site/invisible"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // hidden are characters of every kind that strangers may use to hide or reverse words.
@@ -139,6 +140,7 @@ func hideInColumn(t *testing.T, conn *pgx.Conn, table, column, name string) {
 // file may contain one as it is.
 func TestInvisibleCharacters(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	for _, source := range []struct {
 		name     string
 		template interface{ Database(t testing.TB) string }

@@ -22,6 +22,7 @@ import (
 	"tollbook/build/data/figure"
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 // An owner of a published value is one of three, as a line of testdata/owners.txt says:
@@ -71,6 +72,7 @@ func readOwners(t *testing.T) []*owner {
 // a table, said by somebody, or the result of a rule that the methodology explains.
 func TestEveryValueHasAnOwner(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	dir, _ := buildSample(t)
 	files := map[string][]byte{}
 	for _, pattern := range []string{"snapshots/*.zip", "packs/*.zip"} {
