@@ -117,6 +117,7 @@ func serveDirectory(t *testing.T, s *site.Snapshot) string {
 // the screen, and that no script of a stranger runs.
 func TestBadInputInBrowser(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	var tasks []task
 	for _, words := range []string{`</script><script>alert(1)</script><img src=x onerror=alert(1)>` +
 		strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {

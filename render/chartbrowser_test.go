@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"tollbook/site/testgate"
 )
 
 // TestChartsInBrowser checks that a pointer, a finger and the keys read the days and months of a chart. A range needs
 // no script of ours to be shown. The tables are saved as CSV.
 func TestChartsInBrowser(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	base := serveDirectory(t, world())
 	type result struct {
 		Pointer, Touch, Keys, End, Bound, Cleared, Role string

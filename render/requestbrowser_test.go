@@ -15,6 +15,7 @@ import (
 // reads one request, whatever that is. A value of the wrong type is marked and left out.
 func TestRequestInBrowser(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	s := world()
 	l := &s.Services[0]
 	e := &l.Detail.Endpoints[0]

@@ -3,11 +3,13 @@ package render_test
 import (
 	"fmt"
 	"testing"
+	"tollbook/site/testgate"
 )
 
 // TestStatusStripsInBrowser checks that no text of the status page overlaps a strip, and that no strip leaves its cell.
 func TestStatusStripsInBrowser(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	s := world()
 	for i := range s.Services {
 		for day := range s.Services[i].Days {

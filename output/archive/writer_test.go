@@ -18,12 +18,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"tollbook/site/testgate"
 )
 
 // TestZipIsWrittenAsByArchiveZip compares the writer with that of archive/zip, byte for byte, including a number of
 // members that needs ZIP64.
 func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	for _, count := range []int{1, 7, 66_000} {
 		files := map[string]string{}
 		for i := range count {
