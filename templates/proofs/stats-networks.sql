@@ -1,0 +1,5 @@
+-- Services on each network.
+-- methodology#networks-and-tokens
+-- /v1/stats
+SELECT network, count(*) AS "data.networks[abbreviation={network}].service_count"
+FROM service_networks JOIN services USING (slug) WHERE delisted_at IS NULL AND gone_since IS NULL GROUP BY network
