@@ -16,6 +16,7 @@ import (
 const (
 	outageCheck = 3 * time.Second        // limit for a new connection that tells an outage from another error
 	outagePoll  = 500 * time.Millisecond // from one new connection to the next while the database is away
+	outageTail  = 10 * time.Second       // after it, in which connections that it broke are first used
 )
 
 // LogOutages returns a logger that writes one line when the database stops answering and one when it answers again. In
@@ -40,10 +41,12 @@ type outage struct {
 
 	mu      sync.Mutex
 	began   time.Time // zero while the database answers
+	ended   time.Time // of the last outage
 	dropped int
 }
 
-// covers reports whether an error only says that the database is away. It begins an outage if that is new.
+// covers reports whether an error only says that the database is away, or was when the connection broke. It begins an
+// outage if that is new.
 func (o *outage) covers(ctx context.Context, text string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,8 +56,8 @@ func (o *outage) covers(ctx context.Context, text string) bool {
 	}
 	checking, cancel := context.WithTimeout(context.WithoutCancel(ctx), outageCheck)
 	defer cancel()
-	if o.connect(checking) == nil {
-		return false // this error needs its line
+	if o.connect(checking) == nil { // then this error needs its line, unless it came late
+		return time.Since(o.ended) < outageTail && !strings.Contains(text, connectMark)
 	}
 	o.began, o.dropped = time.Now(), 1
 	o.log(slog.LevelError, "the database does not answer; its errors are not logged until it does",
@@ -81,7 +84,7 @@ func (o *outage) await() {
 	defer o.mu.Unlock()
 	o.log(slog.LevelInfo, "the database answers again", slog.Float64("seconds", time.Since(o.began).Seconds()),
 		slog.Int("errors", o.dropped))
-	o.began = time.Time{}
+	o.began, o.ended = time.Time{}, time.Now()
 }
 
 func (o *outage) log(level slog.Level, message string, attrs ...slog.Attr) {
@@ -143,7 +146,10 @@ func unreachableText(r slog.Record) (text string) {
 	return text
 }
 
+// connectMark is the part of pgx's error of a connection that could not be made.
+const connectMark = "failed to connect to `"
+
 // unreachableMarks are parts of pgx's errors about a server that is away: of a new connection, of one that the server
 // ended (57P01 to 57P03) or that broke (class 08), and of one that was used after that.
-var unreachableMarks = []string{"failed to connect to `", "(SQLSTATE 57P0", "(SQLSTATE 08", "conn closed",
+var unreachableMarks = []string{connectMark, "(SQLSTATE 57P0", "(SQLSTATE 08", "conn closed",
 	"write failed: ", "receive message failed: ", "unexpected EOF", site.ErrNoDatabase.Error()}

@@ -30,7 +30,8 @@ func (l *logLines) Write(p []byte) (int, error) {
 }
 
 // TestLogOutages checks which lines are written while the database is away for 10 s: one when it goes, one when it is
-// back, and none that follows from it. Errors of a database that answers, and of others, are written.
+// back, and none that follows from it, nor of a connection that it broke and that is used soon after. Errors of a database
+// that answers, and of others, are written.
 func TestLogOutages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,7 +64,11 @@ func TestLogOutages(t *testing.T) {
 		isAway.Store(false)
 		time.Sleep(outagePoll)
 		synctest.Wait()
-		logger.Warn("late", "err", refused)
+		broken := errors.New("write failed: broken pipe")
+		logger.Warn("of a broken connection", "err", broken)
+		logger.Warn("of a new connection", "err", refused)
+		time.Sleep(outageTail)
+		logger.Warn("late", "err", broken)
 		cancel()
 		want := []string{
 			"level=WARN msg=\"too early\" job=7 err=\"fetch jobs: failed to connect to `user=a database=b`: refused\"",
@@ -72,7 +77,9 @@ func TestLogOutages(t *testing.T) {
 			`level=WARN msg="read a page" job=7 err="404 Not Found"`,
 			`level=INFO msg=built job=7 files=3`,
 			`level=INFO msg="the database answers again" seconds=10.5 errors=40`,
-			"level=WARN msg=late job=7 err=\"fetch jobs: failed to connect to `user=a database=b`: refused\"",
+			"level=WARN msg=\"of a new connection\" job=7 " +
+				"err=\"fetch jobs: failed to connect to `user=a database=b`: refused\"",
+			`level=WARN msg=late job=7 err="write failed: broken pipe"`,
 		}
 		if diff := cmp.Diff(want, strings.Split(strings.TrimSpace(log.b.String()), "\n")); diff != "" {
 			t.Errorf("lines (-want +got):\n%s", diff)
