@@ -81,11 +81,12 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		return nil, fmt.Errorf("open bucket %s: %w", b.where, err)
 	}
 	b.core = minio.Core{Client: client}
-	b.trusted = endpoint.Scheme == "https" || isLoopback(endpoint.Hostname())
+	b.trusted = endpoint.Scheme == "https" || IsLoopback(endpoint.Hostname())
 	return b, nil
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host without a port is this machine.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -5,10 +5,12 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -139,6 +141,15 @@ func OpenPlace(address string, o StoreOptions) (Store, error) {
 
 // IsBucket reports whether an address names a bucket.
 func IsBucket(address string) bool { return strings.HasPrefix(address, "s3://") }
+
+// IsRemote reports whether an address names a bucket that is not on this machine.
+func IsRemote(address string, getenv func(string) string) bool {
+	if !IsBucket(address) {
+		return false
+	}
+	endpoint, err := url.Parse(cmp.Or(getenv("AWS_ENDPOINT_URL_S3"), getenv("AWS_ENDPOINT_URL")))
+	return err != nil || !IsLoopback(endpoint.Hostname())
+}
 
 // ReadObject reads a whole object of at most limit bytes.
 func ReadObject(ctx context.Context, s Store, name string, o GetOptions, limit int64) (Object, []byte, error) {

@@ -41,6 +41,7 @@ const (
 	smallTries   = 4
 	largeStall   = 10 * time.Second
 	largeTries   = 2
+	workTries    = 1 // of a POST, which waits as long as a large request
 )
 
 // attemptKey is the key of a context's value: the number of the attempt, from 0.
@@ -50,12 +51,16 @@ func withAttempt(ctx context.Context, try int) context.Context {
 	return context.WithValue(ctx, attemptKey{}, try)
 }
 
-// stallOf returns how long a request may make no progress. A POST gets the whole time unless it begins an upload,
-// because a server may work long before it answers.
+// stallOf returns how long a request may make no progress. A POST gets the whole time from its second attempt unless it
+// begins an upload, because a server may work long before it answers.
 func (t *transport) stallOf(req *http.Request) time.Duration {
 	try, ok := req.Context().Value(attemptKey{}).(int)
 	switch {
-	case !ok, req.Method == http.MethodPost && !req.URL.Query().Has("uploads"):
+	case !ok:
+	case req.Method == http.MethodPost && !req.URL.Query().Has("uploads"):
+		if try < workTries {
+			return min(t.stall, largeStall)
+		}
 	case req.ContentLength <= smallRequest && try < smallTries:
 		return min(t.stall, smallStall)
 	case req.ContentLength > smallRequest && try < largeTries:
