@@ -1,9 +1,10 @@
 package build_test
 
 import (
-	"cmp"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -174,7 +175,7 @@ func (b *bestTest) terms(d *site.ServiceDetail, price *string, meta *site.Rankin
 			t.Price = float64(round(big.NewRat(1000*m, m+p))) / 10
 		}
 	}
-	if v, n := a.Traction.VolumeUSD30d, a.Traction.UniqueBuyers30d; v != nil && n != nil {
+	if v, n := a.Traction.OrganicVolumeUSD30d, a.Traction.OrganicBuyers30d; v != nil && n != nil {
 		t.Traction = float64(min(5*min(*n, 20), min(cut(string(*v), 0), 100)))
 	}
 	age := min(max(b.now.Sub(d.LastSuccessAt.Time).Milliseconds()/60_000, 0), 10080)
@@ -224,26 +225,41 @@ func (b *bestTest) excludedByFacts(d *site.ServiceDetail) string {
 	return ""
 }
 
-// checkCandidates counts the candidates of a request without text, and computes their median price.
+// checkCandidates counts the candidates of a request without text, and computes their median price: one vote for each
+// operator, that of the dearest endpoint that can be paid.
 func (b *bestTest) checkCandidates(query string, response *site.List[site.Recommendation, site.RankingMeta]) {
 	b.t.Helper()
 	if query != "" && query != "limit=20" && !strings.HasPrefix(query, "limit=20&prefer=") {
 		return
 	}
-	var prices []site.Decimal
+	votes := map[string]*big.Rat{}
 	candidates := 0
-	for _, d := range b.details {
-		if b.excludedByFacts(d) != "" {
-			continue
-		}
-		candidates++
-		if d.MinPriceUSD != nil {
-			prices = append(prices, *d.MinPriceUSD)
+	for block := 0; block*site.RowsPerBlock < len(b.details); block++ {
+		var rows site.List[site.ServiceRow, site.TotalMeta]
+		b.get(fmt.Sprintf("/v1/rows/%d.json", block), &rows)
+		for _, row := range rows.Data {
+			if b.excludedByFacts(b.details[row.Slug]) != "" {
+				continue
+			}
+			candidates++
+			for _, e := range row.Endpoints {
+				for _, price := range e.Prices() {
+					of := *row.Assessment.Operator
+					if p := price.Rational(); e.Payable && p.Cmp(big.NewRat(1, 10_000)) >= 0 &&
+						(votes[of] == nil || p.Cmp(votes[of]) > 0) {
+						votes[of] = p
+					}
+				}
+			}
 		}
 	}
-	slices.SortFunc(prices, site.Decimal.Compare)
-	if len(prices) == 0 || response.Meta.Candidates != candidates ||
-		cmp.Or(*response.Meta.MedianPriceUSD, "none") != string(prices[(len(prices)-1)/2]) {
-		b.t.Errorf("%s: %d candidates of %v, meta is %+v", query, candidates, prices, response.Meta)
+	prices := slices.SortedFunc(maps.Values(votes), (*big.Rat).Cmp)
+	if len(prices) == 0 || response.Meta.Candidates != candidates || response.Meta.MedianPriceUSD == nil {
+		b.t.Fatalf("%s: %d candidates with %v, meta is %+v", query, candidates, prices, response.Meta)
+	}
+	median := new(big.Rat).Add(prices[(len(prices)-1)/2], prices[len(prices)/2])
+	median.Quo(median, big.NewRat(2, 1))
+	if got, _ := new(big.Rat).SetString(*response.Meta.MedianPriceUSD); got == nil || got.Cmp(median) != 0 {
+		b.t.Errorf("%s: the median is %s, want %s of %v", query, *response.Meta.MedianPriceUSD, median, prices)
 	}
 }

@@ -27,6 +27,9 @@ import (
 var update = flag.Bool("update", false,
 	"rewrite the wanted files of testdata/*.txtar; read what changed before you keep it")
 
+// Update is update, for tests outside the package.
+var Update = update
+
 // TestScenarios builds a directory from each archive in testdata. The first lines of an archive describe the scenario,
 // facts.json has the facts and now the time of the build. The file named files lists the expected files. The files
 // after it are their expected contents; other files are only listed.

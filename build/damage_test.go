@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
@@ -167,19 +170,74 @@ func readColumns(t *testing.T, conn *pgx.Conn) []column {
 	return list
 }
 
-// TestDamagedRows damages one row of each table at a time, in each column and in every way that the schema permits, and
-// builds. The build must succeed and keep every service. Only a row that belongs to no service may fail it, with an
-// error that names the table.
+// damage is a value that the last row of a table gets in one column.
+type damage struct{ table, column, value string }
+
+func (d damage) String() string { return d.table + "." + d.column + " = " + d.value }
+
+// do writes the value. It returns false if the schema refuses it.
+func (d damage) do(t *testing.T, conn *pgx.Conn) bool {
+	t.Helper()
+	table, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.column}.Sanitize()
+	var row string
+	if err := conn.QueryRow(t.Context(), `SELECT ctid::text FROM `+table+` ORDER BY ctid DESC LIMIT 1`).
+		Scan(&row); err != nil {
+		t.Fatalf("no row of %s to damage: %v", d.table, err)
+	}
+	_, err := conn.Exec(t.Context(), `UPDATE `+table+` SET `+column+` = `+d.value+` WHERE ctid = $1::text::tid`, row)
+	if err != nil && !errors.As(err, new(*pgconn.PgError)) {
+		t.Fatalf("%s: %v", d, err)
+	}
+	return err == nil
+}
+
+// permittedDamages lists what the schema permits of the damages of each table.
+func permittedDamages(t *testing.T, conn *pgx.Conn) (list []damage) {
+	t.Helper()
+	for _, c := range readColumns(t, conn) {
+		if !testgate.Everything() && !slices.Contains(usualDamage, c.table+"."+c.name) {
+			continue
+		}
+		values := slices.Clone(damages[c.kind])
+		if len(values) == 0 {
+			t.Fatalf("no values for the type %s", c.kind)
+		}
+		if c.nullable {
+			values = append(values, `NULL`)
+		}
+		for _, value := range values {
+			tx, err := conn.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := (damage{c.table, c.name, value}); d.do(t, conn) {
+				list = append(list, d)
+			}
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return list
+}
+
+// noticedDamage lists the damages that a build notices, and what it does then.
+const noticedDamage = "testdata/damage.txt"
+
+// What a build does about a damaged row, in noticedDamage.
+const (
+	setsAside = "a service is set aside"
+	fails     = "the build fails"
+)
+
+// TestDamagedRows damages a row of each table, in each column and in every way that the schema permits, and builds. The
+// build must succeed and keep every service. Only a row that belongs to no service may fail it, with an error that
+// names the table. Each damage that a build notices has a build of its own. The others share builds, up to one of each
+// table, and must not be noticed there either.
 func TestDamagedRows(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	dsn := damagedTemplate.Database(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns := readColumns(t, conn)
-	conn.Close(t.Context())
 	before := tempDir(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
@@ -188,111 +246,123 @@ func TestDamagedRows(t *testing.T) {
 	o := options(moment.Add(time.Minute))
 	o.Expand = output.ExpandNone
 	run(t, db, before, o)
-	slugs := readIndex(t, before).Slugs
 	db.Close()
-	for _, c := range columns {
-		name := c.table + "." + c.name
-		if !testgate.Everything() && !slices.Contains(usualDamage, name) {
+	data, err := os.ReadFile(noticedDamage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{} // what a build does, by damage
+	for line := range strings.Lines(string(data)) {
+		is, does, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		want[is] = does
+	}
+
+	var mu sync.Mutex
+	noticed := map[string]bool{} // lines of noticedDamage
+	var examine func(t *testing.T, list []damage)
+	examine = func(t *testing.T, list []damage) {
+		does := buildDamaged(t, before, list...)
+		if n := len(list); n > 1 {
+			if does != "" { // which of them?
+				examine(t, list[:n/2])
+				examine(t, list[n/2:])
+			}
+			return
+		}
+		is := list[0].String()
+		if does != "" {
+			mu.Lock()
+			noticed[is+": "+does+"\n"] = true
+			mu.Unlock()
+		}
+		if does != want[is] && !*build.Update {
+			t.Errorf("%s: got %q, want %q", is, does, want[is])
+		}
+	}
+	var builds [][]damage
+	var groups [][]damage
+	shared := map[string]int{} // groups with a damage of the table
+	permitted := map[string]bool{}
+	for _, d := range permittedDamages(t, postgrestest.Connect(t, dsn)) {
+		permitted[d.String()] = true
+		if want[d.String()] != "" {
+			builds = append(builds, []damage{d})
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		n := shared[d.table]
+		shared[d.table]++
+		if n == len(groups) {
+			groups = append(groups, nil)
+		}
+		groups[n] = append(groups[n], d)
+	}
+	for is := range want {
+		if !permitted[is] && testgate.Everything() && !*build.Update {
+			t.Errorf("%s: the schema refuses it; delete the line of %s", is, noticedDamage)
+		}
+	}
+	for _, list := range append(builds, groups...) {
+		t.Run(fmt.Sprintf("%s and %d more", list[0], len(list)-1), func(t *testing.T) {
 			t.Parallel()
-			values := slices.Clone(damages[c.kind])
-			if len(values) == 0 {
-				t.Fatalf("no values for the type %s", c.kind)
-			}
-			if c.nullable {
-				values = append(values, `NULL`)
-			}
-			damageColumn(t, c, values, before, slugs)
+			examine(t, list)
 		})
 	}
+	t.Cleanup(func() { // after all subtests
+		if *build.Update && testgate.Everything() {
+			text := strings.Join(slices.Sorted(maps.Keys(noticed)), "")
+			if err := os.WriteFile(noticedDamage, []byte(text), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
-// damageColumn builds the directory with each of the values in one row of a column.
-func damageColumn(t *testing.T, c column, values []string, before string, slugs []string) {
+// buildDamaged builds the directory once more, after some damages, and returns what the build does about them.
+func buildDamaged(t *testing.T, before string, list ...damage) string {
+	t.Helper()
 	dsn := damagedTemplate.Database(t)
+	conn := postgrestest.Connect(t, dsn)
+	for _, d := range list {
+		if !d.do(t, conn) {
+			t.Fatalf("%s: the schema refuses it together with %v", d, list)
+		}
+	}
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	conn := postgrestest.Connect(t, dsn)
-	table := pgx.Identifier{c.table}.Sanitize()
-	name := pgx.Identifier{c.name}.Sanitize()
-	var first string
-	if err := conn.QueryRow(t.Context(), `SELECT ctid::text FROM `+table+` ORDER BY ctid DESC LIMIT 1`).
-		Scan(&first); err != nil {
-		t.Fatalf("no row to damage: %v", err)
+	dir := tempDir(t)
+	if err := os.CopyFS(dir, os.DirFS(before)); err != nil {
+		t.Fatal(err)
 	}
-	permitted := 0
-	for i, value := range values {
-		tx, err := conn.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var was *string
-		if err := tx.QueryRow(t.Context(), `SELECT `+name+`::text FROM `+table+` WHERE ctid = $1::text::tid`, first).
-			Scan(&was); err != nil {
-			t.Fatal(err)
-		}
-		var at, kind string
-		err = tx.QueryRow(t.Context(), `UPDATE `+table+` SET `+name+` = `+value+` WHERE ctid = $1::text::tid
-			RETURNING ctid::text, pg_typeof(`+name+`)::text`, first).Scan(&at, &kind)
-		if err != nil {
-			_ = tx.Rollback(t.Context())
-			continue // the schema refuses the value
-		}
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		permitted++
-		dir := tempDir(t)
-		if err := os.CopyFS(dir, os.DirFS(before)); err != nil {
-			t.Fatal(err)
-		}
-		o := options(moment.Add(time.Minute + time.Duration(i+1)*time.Second))
-		o.Expand = output.ExpandNone
-		checkDamagedBuild(t, db, dir, o, c, value, slugs)
-		if err := conn.QueryRow(t.Context(), `UPDATE `+table+` SET `+name+` = $2::text::`+kind+
-			` WHERE ctid = $1::text::tid RETURNING ctid::text`, at, was).Scan(&first); err != nil {
-			t.Logf("restore the row: %v", err) // the build has changed it
-			return
-		}
-	}
-	if permitted == 0 {
-		t.Log("the schema permits no such value")
-	}
-}
-
-// checkDamagedBuild builds a directory with one damaged row.
-func checkDamagedBuild(t *testing.T, db *postgres.DB, dir string, o build.Options, c column, value string,
-	slugs []string) {
-	t.Helper()
 	folder, err := output.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	o := options(moment.Add(2 * time.Minute))
+	o.Expand = output.ExpandNone
 	report, err := build.Run(t.Context(), db, folder, o)
-	is := fmt.Sprintf("%s.%s = %s", c.table, c.name, value)
 	switch {
-	case err != nil && slices.Contains(sharedTables, c.table) && strings.Contains(err.Error(), c.table):
-		t.Logf("%s: %v", is, err)
+	case err != nil && len(list) == 1 && !(slices.Contains(sharedTables, list[0].table) &&
+		strings.Contains(err.Error(), list[0].table)):
+		t.Errorf("%s: %v", list[0], err)
+		return fails
 	case err != nil:
-		t.Errorf("%s: %v", is, err)
-	case len(report.SetAside) > 1:
-		t.Errorf("%s: set aside %+v, want one service at most", is, report.SetAside)
-	default:
-		index := readIndex(t, dir)
-		for _, slug := range slugs {
-			if !slices.Contains(index.Slugs, slug) && value != "slug" {
-				t.Errorf("%s: %s is no longer listed", is, slug)
-			}
-		}
-		for _, s := range report.SetAside {
-			t.Logf("%s: %s is set aside: %s", is, s.Slug, s.Reason)
+		return fails
+	case len(report.SetAside) > 1 && len(list) == 1:
+		t.Errorf("%v: set aside %+v, want one service at most", list, report.SetAside)
+	}
+	slugs := readIndex(t, dir).Slugs
+	for _, slug := range readIndex(t, before).Slugs {
+		if !slices.Contains(slugs, slug) {
+			t.Errorf("%v: %s is no longer listed", list, slug)
 		}
 	}
+	if len(report.SetAside) > 0 {
+		return setsAside
+	}
+	return ""
 }
 
 // readIndex reads the index of the current snapshot.

@@ -64,7 +64,12 @@ func (d *openapiTest) testHTTPPolicy(t *testing.T) {
 	if got, want := w.Header().Get(routes.HeaderUnknown), "categry (did you mean category?)"; got != want {
 		t.Errorf("%s: %q, want %q", routes.HeaderUnknown, got, want)
 	}
-	for target, total := range map[string]int{"/v1/services?category=Nothing": 0,
+	for _, target := range []string{"/v1/services?category=Nothing&strict=1", "/v1/search?network=nonsense", "/v1/best?q=a&network=bsae"} {
+		if w := d.get(target); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "must be a known ") {
+			t.Errorf("%s: %d, %s", target, w.Code, w.Body)
+		}
+	}
+	for target, total := range map[string]int{"/v1/services?q=Nothing": 0,
 		"/v1/services?page=99": len(d.index.Slugs)} {
 		var list site.List[site.ServiceListItem, site.PaginationMeta]
 		unmarshal(t, d.get(target).Body.Bytes(), &list)

@@ -20,7 +20,7 @@ import (
 type record struct {
 	detail   site.ServiceDetail
 	evidence site.Evidence
-	signable bool // by the look-ups of its URLs
+	payable  bool // by the look-ups of its URLs
 }
 
 // handFilters are the filters of /v1/services over published records, without rows and columns.
@@ -30,7 +30,7 @@ var handFilters = map[string]func(r *record, value string) bool{
 	"category":      func(r *record, v string) bool { return r.detail.Category == v },
 	"verified":      func(r *record, v string) bool { return fmt.Sprint(r.detail.Verified) == v },
 	"payment_ready": func(r *record, v string) bool { return fmt.Sprint(r.detail.PaymentReady) == v },
-	"signable":      func(r *record, v string) bool { return fmt.Sprint(r.signable) == v },
+	"payable":       func(r *record, v string) bool { return fmt.Sprint(r.payable) == v },
 	"source": func(r *record, v string) bool {
 		return r.detail.Source == v || strings.HasPrefix(r.detail.Source, v+":")
 	},
@@ -79,7 +79,7 @@ func TestFiltersAreScans(t *testing.T) {
 		var evidence site.One[site.Evidence]
 		r.get("/v1/services/"+slug, &detail)
 		r.get("/v1/services/"+slug+"/evidence", &evidence)
-		records[slug] = &record{detail: detail.Data, evidence: evidence.Data, signable: isSignable(r, &detail.Data)}
+		records[slug] = &record{detail: detail.Data, evidence: evidence.Data, payable: isPayable(r, &detail.Data)}
 	}
 	for _, item := range listServices(r, "") {
 		if d := cmp.Diff(records[item.Slug].detail.Item(), item); d != "" {
@@ -166,8 +166,8 @@ func columnValues(r client, p *routes.Param) []string {
 	return list
 }
 
-// isSignable reports whether a standard client could sign a payment for an endpoint, by the look-ups of its URLs.
-func isSignable(r client, d *site.ServiceDetail) bool {
+// isPayable reports whether an endpoint is payable, by the look-ups of its URLs.
+func isPayable(r client, d *site.ServiceDetail) bool {
 	return slices.ContainsFunc(d.Endpoints, func(e site.Endpoint) bool {
 		var at site.One[site.AddressLookup]
 		normal, err := listing.NormalURL(d.BaseURL + e.Path)
@@ -175,6 +175,6 @@ func isSignable(r client, d *site.ServiceDetail) bool {
 			r.t.Fatal(err)
 		}
 		code, _ := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &at)
-		return code == 200 && at.Data.Signable
+		return code == 200 && at.Data.Payable
 	})
 }

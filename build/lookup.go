@@ -70,7 +70,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 	own := map[string][]int{} // endpoints by URL
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
-		x.addPrices(l, e, l.Terms[j].Signable)
+		x.addPrices(l, e, l.Terms[j].Payable)
 		if normal, err := listing.NormalURL(l.Detail.BaseURL + e.Path); err == nil {
 			own[normal] = append(own[normal], j)
 		}
@@ -91,7 +91,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 
 // addPrices adds an endpoint to each recipient that it names now. If two addresses differ in case only, the row has the
 // first.
-func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
+func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, payable bool) {
 	seen := map[string]bool{}
 	for _, p := range e.X402Pricing() {
 		if p.NetworkCAIP2 == nil {
@@ -103,7 +103,7 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 			r = &site.RecipientLookup{Network: *p.NetworkCAIP2, PayTo: p.PayTo}
 			x.recipients[normal] = r
 		}
-		addPrice(r, l, e, p, signable, seen[normal])
+		addPrice(r, l, e, p, payable, seen[normal])
 		seen[normal] = true
 	}
 }
@@ -186,7 +186,7 @@ func (x *lookups) encodeRecipient(of lookupKey) ([]byte, error) {
 
 // newAddressLookup returns the offers of a service's endpoints at a URL.
 func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.AddressLookup {
-	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
+	a := &site.AddressLookup{Verdict: site.AdviceGood, Payable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
 	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
 	a.Service = newLookupService(l, &a.Clipped)
 	for _, j := range endpoints {
@@ -194,9 +194,12 @@ func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.Add
 		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
 			a.LastSeenAt = &e.LastSeenAt
 		}
-		if !t.Signable && a.Signable {
+		if level := cmp.Or(e.Verdict.Level, site.AdviceUnknown); site.IsWorse(level, a.Verdict) {
+			a.Verdict = level
+		}
+		if !t.Payable && a.Payable {
 			reason := clip(t.Reason, lookupReasonBytes, &a.Clipped)
-			a.Signable, a.Reason = false, &reason
+			a.Payable, a.Reason = false, &reason
 		}
 		for k, price := range e.X402Pricing() {
 			a.Prices = append(a.Prices, site.LookupPrice{
@@ -224,18 +227,18 @@ func newLookupService(l *site.Listing, clipped *bool) site.LookupService {
 
 // addPrice adds one price of an endpoint to its recipient. repeated says that the endpoint is already counted. Services
 // must be added by slug.
-func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site.PricingEntry, signable,
+func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site.PricingEntry, payable,
 	repeated bool) {
 	n := len(r.Services)
 	if n == 0 || r.Services[n-1].Slug != l.Item.Slug {
 		r.Services = append(r.Services, site.RecipientService{LookupService: newLookupService(l, &r.Clipped),
-			Signable: true})
+			Payable: true})
 		n++
 	}
 	of := &r.Services[n-1]
 	if !repeated {
 		of.EndpointCount++
-		of.Signable = of.Signable && signable
+		of.Payable = of.Payable && payable
 	}
 	usd, ok := p.CountedUSD()
 	needs := &p.PayableBy

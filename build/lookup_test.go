@@ -32,7 +32,7 @@ func drawListing(slug string) *rapid.Generator[site.Listing] {
 			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") +
 				strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
 			terms := site.Terms{Reason: long.Draw(t, "reason")}
-			terms.Signable = terms.Reason == ""
+			terms.Payable = terms.Reason == ""
 			for range rapid.IntRange(0, 5).Draw(t, "prices") {
 				network := rapid.SampledFrom([]string{"eip155:8453", "x:" + strings.Repeat("1", 30)}).Draw(t, "network")
 				e.Pricing = append(e.Pricing, site.PricingEntry{

@@ -328,7 +328,7 @@ func (d *openapiTest) request(t *rapid.T, route *routes.Route) int {
 	for i := range route.Params {
 		p := &route.Params[i]
 		if rapid.Bool().Draw(t, "has "+p.Name) {
-			value, ok := d.drawValue(t, p)
+			value, ok := d.drawValue(t, route, p)
 			valid = valid && ok
 			query.Set(p.Name, value)
 		}
@@ -363,7 +363,7 @@ func (d *openapiTest) drawSegment(t *rapid.T, name string) string {
 }
 
 // drawValue draws a value of a parameter and reports whether it is valid.
-func (d *openapiTest) drawValue(t *rapid.T, p *routes.Param) (string, bool) {
+func (d *openapiTest) drawValue(t *rapid.T, route *routes.Route, p *routes.Param) (string, bool) {
 	switch p.Kind {
 	case routes.KindInteger:
 		n := rapid.OneOf(rapid.IntRange(p.Min-1, min(p.Max+1, p.Min+120)), rapid.Just(p.Max)).Draw(t, p.Name)
@@ -380,6 +380,9 @@ func (d *openapiTest) drawValue(t *rapid.T, p *routes.Param) (string, bool) {
 		v := rapid.SampledFrom(append([]string{"nothing"}, p.Values...)).Draw(t, p.Name)
 		return v, v != "nothing"
 	default:
+		if p.Spellings != "" && !route.Lenient { // whether another name is valid depends on the services that are listed
+			return rapid.SampledFrom(p.Spelled()).Draw(t, p.Name), true
+		}
 		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}),
 			rapid.StringN(1, 101, -1)).Draw(t, p.Name)
 		return v, len([]rune(v)) <= cmp.Or(p.Max, routes.MaxText) && !strings.ContainsRune(v, 0)

@@ -21,6 +21,7 @@ import (
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
+	"tollbook/site/routes"
 )
 
 const (
@@ -220,6 +221,59 @@ func TestRevenueMatchesRecount(t *testing.T) {
 		len(detail.Data.Settlers) != 1 {
 		t.Errorf("x402.rs settles for %d services, has %d rows of buyers, %d settlers; want 3, 2, 1",
 			detail.Data.ServiceCount, len(detail.Data.Buyers.ByChain), len(detail.Data.Settlers))
+	}
+}
+
+// TestSharedDaysAreNoMerit lists a stranger that names an account for 35 days, so that it shares the last six of them.
+// The rows by which services are ordered and scored have the other days of the first owner alone, and nothing of the
+// stranger. The published figures of both have all days.
+func TestSharedDaysAreNoMerit(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	today := moment.Truncate(24 * time.Hour)
+	var listings []postgres.Listing
+	var histories []load.History
+	for slug, since := range map[string]time.Time{"first": moment.AddDate(0, 0, -120), "late": moment.AddDate(0, 0, -35)} {
+		listings = append(listings, postgres.Listing{Slug: slug, Name: slug, BaseURL: "https://" + slug + ".test",
+			Category: "Data", Source: "imported:file", CreatedAt: since,
+			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}}})
+		histories = append(histories, load.History{Slug: slug, Prices: []checks.Price{{
+			EndpointID: postgres.EndpointID(slug, "GET", "/q"), Since: since, Scheme: "exact", Network: chainBase,
+			NetworkCAIP2: new(chainBase), Asset: chainUSDC, PayTo: payee(0), Amount: "10000", X402Version: 2}},
+			Endpoints: []load.EndpointHistory{
+				{Method: "GET", Path: "/q", FirstSeenAt: since, LastPaidAt: new(moment.Add(-time.Minute))}}})
+	}
+	if err := load.Sample(t.Context(), db, "made up for a test", listings, histories); err != nil {
+		t.Fatal(err)
+	}
+	settled, dir := storeSettlements(t, db), tempDir(t)
+	o := options(moment)
+	o.Expand = output.ExpandAll
+	run(t, db, dir, o)
+	all := recount(settled, func(s ledger.Settlement) bool { return s.Payee == payee(0) })
+	alone := recount(settled, func(s ledger.Settlement) bool {
+		return s.Payee == payee(0) && s.Time.Before(today.AddDate(0, 0, -5))
+	})
+	read := func(name string, v any) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, "current", name))
+		if err == nil {
+			err = json.Unmarshal(data, v)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var detail struct{ Data site.ServiceDetail }
+	var volumes, buyers site.One[[]any]
+	read(routes.ColumnKey("volume_usd_30d"), &volumes)
+	read(routes.ColumnKey("unique_buyers_30d"), &buyers)
+	read("v1/services/first.json", &detail)
+	want := []any{fmt.Sprint(all.n30), alone.usd30.FloatString(6), fmt.Sprint(len(alone.payers)), nil, nil}
+	got := []any{fmt.Sprint(*detail.Data.Assessment.Traction.TxCount30d),
+		volumes.Data[0], fmt.Sprint(buyers.Data[0]), volumes.Data[1], buyers.Data[1]}
+	if diff := cmp.Diff(want, got); diff != "" || alone.n30 == all.n30 {
+		t.Errorf("settlements, volume and buyers of the owner, and those of the stranger (-want +got):\n%s", diff)
 	}
 }
 

@@ -95,7 +95,7 @@ func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
 	for i := range l.Detail.Endpoints[:min(len(l.Detail.Endpoints), site.MaxRowEndpoints)] {
 		e := newRowEndpoint(&l.Detail.Endpoints[i], short)
 		if i < len(l.Terms) { // else the service is set aside
-			e.Payable = l.Terms[i].Payable && l.Terms[i].Signable
+			e.Payable = l.Terms[i].Payable
 		}
 		row.Endpoints = append(row.Endpoints, e)
 	}
@@ -121,6 +121,9 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 			c.ComplianceFailedChecks = append(c.ComplianceFailedChecks, check.ID)
 		}
 	}
+	if l.Operator != "" { // else the service is set aside
+		c.Operator = &l.Operator
+	}
 	if a.Synthesis != nil {
 		c.CapabilityTags, c.Summary = &a.Synthesis.CapabilityTags, &a.Synthesis.Summary
 	}
@@ -143,20 +146,22 @@ func newCompactAssessment(l *site.Listing) site.CompactAssessment {
 	}
 	c.Methods = sortSet(c.Methods)
 	if l.ServiceFiles != nil { // else the service is set aside
-		c.Signable = new(slices.ContainsFunc(l.Terms, func(t site.Terms) bool { return t.Signable }))
+		c.Payable = new(slices.ContainsFunc(l.Terms, func(t site.Terms) bool { return t.Payable }))
 		c.Protocols = listProtocols(l.Evidence.Endpoints)
 	}
 	return c
 }
 
-// newCompactTraction returns the compact form of a traction. Rows are ordered and scored by it, so figures that are
-// shared with strangers are left out: nobody knows whose sales they are.
+// newCompactTraction returns the compact form of a traction. Rows are ordered and scored by it, so it has the figures
+// that speak for the service alone.
 func newCompactTraction(t *site.Traction) site.CompactTraction {
-	if t.SharedWithStrangers {
+	m := t.Merit()
+	if m == nil {
 		return site.CompactTraction{Status: t.Status, SharedPayout: t.SharedPayout}
 	}
-	return site.CompactTraction{Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d,
-		UniqueBuyers30d: t.UniqueBuyers30d, TopBuyerShare30d: t.TopBuyerShare30d, SharedPayout: t.SharedPayout}
+	return site.CompactTraction{Status: t.Status, VolumeUSD30d: m.VolumeUSD30d, TxCount30d: m.TxCount30d,
+		UniqueBuyers30d: m.UniqueBuyers30d, OrganicVolumeUSD30d: m.OrganicVolumeUSD30d,
+		OrganicBuyers30d: m.OrganicBuyers30d, TopBuyerShare30d: m.TopBuyerShare30d, SharedPayout: t.SharedPayout}
 }
 
 // listProtocols returns the payment protocols that the graded responses of active endpoints show: x402 with the version

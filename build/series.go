@@ -15,7 +15,7 @@ const (
 	priceCaveat = "Counted prices in dollars of the endpoints that are active now; other prices count as changes " +
 		"only. Days without a point are like the last point before them, which may be older than the period. Prices " +
 		"are those that visits found: a price that lasted only between two visits is missing."
-	scoreCaveat = "Uptime and response time are of the day's counted checks, price_stability is of the 30 days that " +
+	scoreCaveat = "Uptime is of the day's known time, response time of its counted checks, price_stability is of the 30 days that " +
 		"end with the day. Grade, risk, lowest price and response_p95_ms are what was published last on the day; " +
 		"they are null for days on which nothing was recorded."
 )

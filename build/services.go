@@ -52,7 +52,7 @@ type job struct {
 	listing site.Listing
 	rows    []catalogueRow
 	row     encodedService
-	pick    *site.Pick // nil if the service is not good to pay
+	pick    *site.Pick // nil if the service is not safe to pay
 	digest  string     // of the inputs of the rendered files; "" if the build has no Program
 	copied  bool       // the rendered files were copied from the previous snapshot
 	done    chan struct{}
@@ -279,7 +279,8 @@ func (s *services) runService(j *job) error {
 	}
 	if s.previous.isSame(slug, j.digest) {
 		var files []file
-		if files, j.copied = copyFiles(render.ServiceKeys(slug), s.to); j.copied {
+		names := append(render.ServiceKeys(slug), render.IncidentKeys(l.Detail.Incidents)...)
+		if files, j.copied = copyFiles(names, s.to); j.copied {
 			j.files = append(j.files, files...)
 			return nil
 		}
@@ -290,8 +291,8 @@ func (s *services) runService(j *job) error {
 	return nil
 }
 
-// writeJSONFiles writes the JSON files of one service: detail, evidence, settlements, uptime by period, logs and
-// series.
+// writeJSONFiles writes the JSON files of one service: detail, evidence, settlements, incidents, uptime by period,
+// logs and series.
 func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 	slug := l.Item.Slug
 	if err := addJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
@@ -302,6 +303,11 @@ func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 	}
 	if err := addJSON(bare("settlements", slug).Key(), &l.Settlements, put); err != nil {
 		return err
+	}
+	for i := range l.Incidents {
+		if err := addJSON(bare("incident", *l.Incidents[i].Incident.ID).Key(), &l.Incidents[i], put); err != nil {
+			return err
+		}
 	}
 	if err := writeUptime(l, today, put); err != nil {
 		return err
@@ -317,8 +323,8 @@ func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 	return writeSeries(l, put)
 }
 
-// writeRenderedFiles writes the files of one service that are rendered from its JSON files. render.ServiceKeys names
-// them.
+// writeRenderedFiles writes the files of one service that are rendered from its JSON files. render.ServiceKeys and
+// render.IncidentKeys name them.
 func writeRenderedFiles(l *site.Listing, neighbours render.Neighbours, in *render.ServiceRenderer, put addFunc) error {
 	summary := in.DescribeService(l)
 	page, err := in.ServicePage(summary, neighbours)
@@ -332,7 +338,11 @@ func writeRenderedFiles(l *site.Listing, neighbours render.Neighbours, in *rende
 	if err != nil {
 		return err
 	}
-	for _, f := range others {
+	incidents, err := in.IncidentPages(summary)
+	if err != nil {
+		return err
+	}
+	for _, f := range append(others, incidents...) {
 		if err := put(f.Key, f.Bytes); err != nil {
 			return err
 		}

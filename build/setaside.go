@@ -241,7 +241,14 @@ func (g *lastGood) list() {
 func (g *lastGood) copy(slug string, from tree) ([]file, bool) {
 	names := slices.Clone(g.files[slug])
 	before := g.build.PreviousNames()
-	for _, key := range render.ServiceKeys(slug) {
+	incidents := g.listings[slug].Detail.Incidents
+	keys := append(render.ServiceKeys(slug), render.IncidentKeys(incidents)...)
+	for i := range incidents {
+		if id := incidents[i].ID; id != nil {
+			keys = append(keys, bare("incident", *id).Key())
+		}
+	}
+	for _, key := range keys {
 		if slices.Contains(before, key) {
 			names = append(names, key)
 		}

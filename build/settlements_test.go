@@ -103,7 +103,7 @@ func recountTraction(files map[string]site.Settlements, slug string) map[string]
 			if share.Until != nil {
 				end = *share.Until
 			}
-			s.addShare(rows, share, func(date string) bool { return date > start && date <= end }, back(7), back(30))
+			s.addShare(rows, share, func(date string) bool { return date > start && date <= end }, back)
 			start = end
 		}
 		for _, token := range rows.Tokens {
@@ -137,7 +137,7 @@ func recountTraction(files map[string]site.Settlements, slug string) map[string]
 		"volume_usd_30d": text(s.share30), "volume_usd_all_time": text(s.shareAll),
 		"tx_count_30d": fmt.Sprint(s.count30), "tx_count_all_time": fmt.Sprint(s.countAll),
 		"unique_buyers_30d": fmt.Sprint(len(s.payers)), "first": s.first, "last": s.last,
-		"trend":  quotient(new(big.Rat).Mul(s.total7, big.NewRat(30, 7)), s.total30),
+		"trend":  quotient(new(big.Rat).Mul(s.whole7, big.NewRat(30, 7)), s.whole30),
 		"top":    quotient(top[0], s.total30),
 		"top 3":  quotient(new(big.Rat).Add(new(big.Rat).Add(top[0], top[1]), top[2]), s.total30),
 		"median": text(median.Quo(median, big.NewRat(2, 1))), "max": text(s.amounts[n-1]),
@@ -156,18 +156,19 @@ func recountTraction(files map[string]site.Settlements, slug string) map[string]
 
 // totals collects the figures of a service.
 type totals struct {
-	total7, total30, share30, shareAll *big.Rat
-	count30, countAll                  int64
-	days, via, payers                  map[string]*big.Rat
-	dayCount, viaCount                 map[string]int64
-	buyers                             map[string]map[string]bool
-	amounts                            []*big.Rat
-	first, last                        string
+	total30, share30, shareAll *big.Rat
+	whole7, whole30            *big.Rat // without today
+	count30, countAll          int64
+	days, via, payers          map[string]*big.Rat
+	dayCount, viaCount         map[string]int64
+	buyers                     map[string]map[string]bool
+	amounts                    []*big.Rat
+	first, last                string
 }
 
 func newTotals() *totals {
-	return &totals{total7: new(big.Rat), total30: new(big.Rat), share30: new(big.Rat), shareAll: new(big.Rat),
-		days: map[string]*big.Rat{}, via: map[string]*big.Rat{}, payers: map[string]*big.Rat{},
+	return &totals{total30: new(big.Rat), share30: new(big.Rat), shareAll: new(big.Rat),
+		whole7: new(big.Rat), whole30: new(big.Rat), days: map[string]*big.Rat{}, via: map[string]*big.Rat{}, payers: map[string]*big.Rat{},
 		dayCount: map[string]int64{}, viaCount: map[string]int64{}, buyers: map[string]map[string]bool{}}
 }
 
@@ -180,7 +181,7 @@ func (s *totals) add(to map[string]*big.Rat, key string, v *big.Rat) {
 
 // addShare adds the days of one share: sums of days and of facilitators are divided as running sums.
 func (s *totals) addShare(rows *site.SettledRecipient, share site.RecipientShare, belongs func(string) bool,
-	week, month string) {
+	back func(days int) string) {
 	days, via := map[string]*big.Rat{}, map[string]*big.Rat{}
 	all, thirty := new(big.Rat), new(big.Rat)
 	for _, token := range rows.Tokens {
@@ -194,10 +195,13 @@ func (s *totals) addShare(rows *site.SettledRecipient, share site.RecipientShare
 			s.dayCount[d.Date] += d.TxCount
 			s.countAll += d.TxCount
 			s.last = max(s.last, d.LastAt.String())
-			if d.Date >= week {
-				s.total7.Add(s.total7, v)
+			if d.Date >= back(8) && d.Date < back(1) {
+				s.whole7.Add(s.whole7, v)
 			}
-			if d.Date >= month {
+			if d.Date >= back(31) && d.Date < back(1) {
+				s.whole30.Add(s.whole30, v)
+			}
+			if d.Date >= back(30) {
 				thirty.Add(thirty, v)
 				s.count30 += d.TxCount
 				s.viaCount[token.FacilitatorID] += d.TxCount

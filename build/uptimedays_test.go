@@ -26,16 +26,26 @@ func TestUptimeMatchesItsDays(t *testing.T) {
 			Uptime map[string]any `json:"uptime"`
 		}]
 		readJSON(t, z, "v1/services/"+slug+".json", &service)
-		good, all := int64(0), int64(0)
+		up, known := int64(0), int64(0)
 		for _, d := range days.Data {
-			good, all = good+d.SuccessfulChecks, all+d.TotalChecks
+			up, known = up+d.UpMS, known+d.KnownMS
 		}
-		if all == 0 {
+		if known == 0 {
 			continue
 		}
 		counted++
-		if want := math.Round(10000*float64(good)/float64(all)) / 100; service.Data.Uptime["30d"] != want {
+		if want := site.SharePercent(up, known); service.Data.Uptime["30d"] != want {
 			t.Errorf("%s: %v, its days make %v", slug, service.Data.Uptime["30d"], want)
+		}
+	}
+	for slug, want := range map[string][2]float64{"attic-archive": {0, 56}, "hourglass-cron": {0, 61}, "millstone-grain": {70, 0}} {
+		var service site.One[site.ServiceDetail]
+		readJSON(t, z, "v1/services/"+slug+".json", &service)
+		u := service.Data.Uptime
+		for i, got := range []*float64{u.D30, u.D90} {
+			if want[i] != 0 && (got == nil || math.Abs(*got-want[i]) > 1) {
+				t.Errorf("%s: uptime by time %v, want about %v", slug, got, want[i])
+			}
 		}
 	}
 	if counted < 20 {

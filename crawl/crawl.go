@@ -45,6 +45,10 @@ type Options struct {
 	// LookupTXT looks up TXT records of hosts, such as net.DefaultResolver.LookupTXT; nil for none.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
+	// Control names hosts, host:port, that accept connections whenever this machine's network works. Without them, the
+	// network counts as failed when several unrelated hosts that answered before fail together.
+	Control []string
+
 	// NoContact forbids requests to hosts of others, and to registries, because the user agent names nobody who can be
 	// asked about them. Import ignores it: it is one person's request.
 	NoContact bool
@@ -64,6 +68,7 @@ type Crawler struct {
 	o       Options
 
 	submissions *Submissions
+	uplink      *uplink
 	skipped     atomic.Bool // a service was not visited because of NoContact
 	storing     coalescer[checks.Visit, error]
 }
@@ -84,7 +89,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Crawler{db: db, hosts: newPace(db, o.HostGap, o.Hourly, max(o.Visit, 5*time.Second)), o: o}
-	c.storing.run = c.storeVisits
+	c.storing.run, c.uplink = c.storeVisits, newUplink(o.Control, o.Now)
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}
 	}

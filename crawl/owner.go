@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"tollbook/crawl/facts"
 	"tollbook/site/postgres"
 )
 
@@ -12,7 +13,8 @@ import (
 type OwnerReport struct{ Shown, Missing int }
 
 // RecheckOwners looks for the ownership token of every service that has one, at the pace of visits. Where a site shows
-// its token, the proof is renewed in the name of actor; elsewhere the last proof stays valid until it expires.
+// its token, the proof is renewed in the name of actor. Where it answers without the token, the proof ends. If nothing
+// answers, the last proof stays valid until it expires.
 func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (OwnerReport, error) {
 	var r OwnerReport
 	slugs, err := c.db.ClaimedServices(ctx)
@@ -45,6 +47,9 @@ func (c *Crawler) recheckOwner(ctx context.Context, slug, actor string) (bool, e
 	if err == nil {
 		if missing := c.fetcher.CheckToken(limited, base, token); missing != nil {
 			c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", false, "reason", missing.Error())
+			if ctx.Err() == nil && errors.Is(missing, facts.ErrNotShown) {
+				return false, c.db.MissToken(ctx, slug, actor, c.o.Now())
+			}
 			return false, ctx.Err()
 		}
 		c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", true)

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,10 @@ import (
 )
 
 // Round visits every service that is due when it starts. It ends early when ctx ends: running visits are given up,
-// finished ones are stored.
+// finished ones are stored. It ends early with ErrUplink if no host can be reached by this machine's fault.
 func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	began := c.o.Now()
+	c.uplink.forget()
 	if err := c.db.RestartLateDelays(ctx, began); err != nil {
 		return Report{}, err
 	}
@@ -23,13 +25,16 @@ func (c *Crawler) Round(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	report, err := c.visitAll(ctx, due, func(ctx context.Context) ([]postgres.DueService, error) {
+		if c.uplink.isDown() {
+			return nil, nil
+		}
 		return c.takeDue(ctx, began)
 	})
 	if err != nil && ctx.Err() == nil {
 		return report, err
 	}
 	report.Took = c.o.Now().Sub(began)
-	return report, ctx.Err()
+	return report, cmp.Or(ctx.Err(), c.uplinkError())
 }
 
 // runVisits visits services as they become due until ctx ends: running visits are given up, finished ones are stored.
@@ -37,6 +42,9 @@ func (c *Crawler) runVisits(ctx context.Context) error {
 	w := dueWaiter{c: c}
 	_, err := c.visitAll(ctx, 0, func(ctx context.Context) ([]postgres.DueService, error) {
 		for ctx.Err() == nil {
+			if c.uplink.isDown() {
+				_ = sleep(ctx, uplinkPause) // the loop checks ctx
+			}
 			if due, err := c.takeDue(ctx, c.o.Now()); err != nil || len(due) > 0 {
 				return due, err
 			}

@@ -45,12 +45,14 @@ type answer struct {
 
 // visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
 // ended, or if the visit ended before any endpoint was probed, for example because others used up the host's allowance
-// or because there is no contact. Then nothing is stored, and the service is due again when its lease ends.
+// or because there is no contact. Then nothing is stored, and the service is due again when its lease ends. Nothing is
+// stored either if this machine's own network failed; then the service is due again soon.
 func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visit, bool) {
 	if c.skips(ctx, s.Slug, s.BaseURL) {
 		return checks.Visit{}, false
 	}
 	began := c.o.Now()
+	c.uplink.begin()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()
 	envelopes := sync.OnceValue(func() map[uuid.UUID]*checks.Envelope {
@@ -85,7 +87,8 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visi
 	}
 	c.lookAgain(limited, s, answers)
 	c.probeHeads(limited, s, answers)
-	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
+	own := c.endVisit(ctx, &s, answers)
+	if own || ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return checks.Visit{}, false
 	}
 	v := c.newVisit(ctx, s, answers, c.o.Now())
@@ -208,21 +211,38 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 		v.Endpoints = append(v.Endpoints, e)
 	}
 	setMeasurements(&v.Check, counted)
-	setStatus(&v.Check, s.Service, verdicts, conclusive, counted)
-	v.FailingSince = s.FailingSince
+	before := s.Service
+	if conclusive && isAfterGap(&s, now) { // the failures before are not in a row with this one
+		before.ConsecutiveFailures, before.FailingSince = 0, nil
+	}
+	setStatus(&v.Check, before, verdicts, conclusive, counted)
+	v.FailingSince = before.FailingSince
 	switch {
 	case v.Check.ConsecutiveFailures == 0:
 		v.FailingSince = nil
-	case s.FailingSince == nil:
+	case before.FailingSince == nil:
 		v.FailingSince = &now
 	}
-	v.NextCheckAt = now.Add(c.jitter(site.Interval(s.CheckInterval, v.FailingSince, now)))
+	interval := site.Interval(s.CheckInterval, v.FailingSince, now)
+	v.Check.IntervalS = int(interval / time.Second)
+	v.NextCheckAt = now.Add(c.jitter(interval))
 	if err := c.addChanges(ctx, s, &v, answers); err != nil {
 		c.o.Logger.WarnContext(ctx, "compare prices with the previous ones; the next visit tries again", "service",
 			s.Slug, "error", err)
 		v.Changes, v.ClearedTypes, v.BaselineAt = nil, nil, s.LastCheckedAt
 	}
 	return v
+}
+
+// isAfterGap reports whether the state that the last conclusive visit found is not known any more (see checks.Spans).
+func isAfterGap(s *postgres.DueService, now time.Time) bool {
+	var last time.Time
+	for _, e := range s.Endpoints {
+		if e.VerdictAt != nil && e.VerdictAt.After(last) {
+			last = *e.VerdictAt
+		}
+	}
+	return !last.IsZero() && now.Sub(last) > site.KnownFor(site.Interval(s.CheckInterval, s.FailingSince, last))
 }
 
 // jitter changes an interval randomly by up to the share o.Jitter either way, so that visits spread out.
@@ -235,14 +255,14 @@ func (c *Crawler) jitter(interval time.Duration) time.Duration {
 }
 
 // setMeasurements sets what the answers of a visit measured. The status code is that of the first paid answer, else of
-// the first answer. The response time is the median time to the response headers. The error message is the reason of
+// the first answer. The response time is the median of the answers' times (see answerTime). The error message is the reason of
 // the first answer that was not paid.
 func setMeasurements(check *checks.Check, answers []answer) {
 	var times []int
 	for _, a := range answers {
 		r := a.result
 		if r.Status != 0 {
-			times = append(times, int(r.ResponseTime.Milliseconds()))
+			times = append(times, int(answerTime(&r).Milliseconds()))
 			if check.StatusCode == nil || r.Verdict == probe.Paid && check.EndpointsFound == 0 {
 				check.StatusCode = &r.Status
 			}
@@ -259,6 +279,14 @@ func setMeasurements(check *checks.Check, answers []answer) {
 		median := (times[(len(times)-1)/2] + times[len(times)/2]) / 2
 		check.ResponseTimeMS = &median
 	}
+}
+
+// answerTime returns how long a service took to answer: from the start of a request to the response headers, without
+// the time that looking up its name, connecting and TLS took. Only the first request of a visit opens a connection, so
+// times with that part would depend on the number of endpoints.
+func answerTime(r *probe.Result) time.Duration {
+	opening := r.Phases.DNS + r.Phases.Connect + r.Phases.TLS
+	return max(r.ResponseTime-opening, r.Phases.FirstByte) // a connection that was opened in vain overlaps with the answer
 }
 
 // slowMS is the median response time above which a check is degraded, in milliseconds.
@@ -325,7 +353,7 @@ func (c *Crawler) newEndpointVisit(a answer) checks.EndpointVisit {
 		}
 	}
 	if r.Status != 0 {
-		ms := int(r.ResponseTime.Milliseconds())
+		ms := int(answerTime(&r).Milliseconds())
 		e.ResponseTimeMS = &ms
 	}
 	envelope := r.Captured.Envelope

@@ -131,6 +131,33 @@ func TestSetMeasurements(t *testing.T) {
 	}
 }
 
+// TestResponseTimeIgnoresEndpoints checks that the response time of a server does not depend on how many endpoints a
+// visit asks, of which only the first opens a connection.
+func TestResponseTimeIgnoresEndpoints(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, endpoints := range []int{1, 2, 5, 20} {
+		var answers []answer
+		for i := range endpoints {
+			r := probe.Result{Verdict: probe.Paid, Status: 402, ResponseTime: 31 * ms, Phases: probe.Phases{FirstByte: 30 * ms}}
+			if i == 0 {
+				r.Phases.DNS, r.Phases.Connect, r.Phases.TLS = 12*ms, 20*ms, 71*ms
+				r.ResponseTime += 103 * ms
+			}
+			answers = append(answers, answer{result: r})
+		}
+		var got checks.Check
+		if setMeasurements(&got, answers); *got.ResponseTimeMS != 31 {
+			t.Errorf("%d endpoints: %d ms, want 31", endpoints, *got.ResponseTimeMS)
+		}
+	}
+	// the request took a connection that became idle while another was being opened
+	late := probe.Result{ResponseTime: 40 * ms, Phases: probe.Phases{Connect: 20 * ms, TLS: 30 * ms, FirstByte: 25 * ms}}
+	if got := answerTime(&late); got != 25*ms {
+		t.Errorf("a connection opened in vain: %v, want 25ms", got)
+	}
+}
+
 // TestPickEndpoints checks which endpoints a visit probes, and in which order.
 func TestPickEndpoints(t *testing.T) {
 	t.Parallel()

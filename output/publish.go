@@ -48,11 +48,13 @@ type Register interface {
 // PublishOptions are the inputs of a publication beside its files.
 type PublishOptions struct {
 	Now time.Time
+	// Accept returns an error if a snapshot may not be published at this place, whatever it follows; nil accepts all.
+	Accept func(archive.Files) error
 	// Check returns an error if after may not follow before; nil accepts everything.
 	Check func(before, after archive.Files) error
 	// Listed returns the ids of previous snapshots that a tree lists; nil returns none.
 	Listed func(archive.Tree) ([]string, error)
-	Force  bool // publish although Check returns an error
+	Force  bool // publish although Accept or Check returns an error
 	// Erasures name the snapshots that are deleted, and that are not published again.
 	Erasures Erasures
 	Key      ed25519.PrivateKey // signs the checkpoint; nil for no signature
@@ -322,9 +324,18 @@ func (p *Publisher) readTarget(ctx context.Context) (t target, err error) {
 	return t, err
 }
 
-// checkSuccessor returns an error that wraps ErrSuccessor unless a snapshot may follow the published one.
+// checkSuccessor returns an error unless the place accepts a snapshot, and one that wraps ErrSuccessor unless the
+// snapshot may follow the published one.
 func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoint, tree archive.Tree) error {
-	if p.o.Force || t.checkpoint.Snapshot == "" || t.checkpoint.Digest == next.Digest {
+	if p.o.Force || t.checkpoint.Digest == next.Digest {
+		return nil
+	}
+	if p.o.Accept != nil {
+		if err := p.o.Accept(tree); err != nil {
+			return err
+		}
+	}
+	if t.checkpoint.Snapshot == "" {
 		return nil
 	}
 	switch was := t.checkpoint; {

@@ -37,6 +37,9 @@ func (p *Pages) readAssets() ([]Asset, error) {
 		return nil, err
 	}
 	p.light, p.dark = colourSchemes(style)
+	if p.colours, err = p.palette(); err != nil {
+		return nil, err
+	}
 	fonts, err := p.readFonts()
 	if err != nil {
 		return nil, err
@@ -64,10 +67,14 @@ func (p *Pages) readAssets() ([]Asset, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read script: %w", err)
 		}
-		if name == kindSearch {
-			if data, err = lists.PageScript(data); err != nil {
-				return nil, err
-			}
+		switch name {
+		case siteScript:
+			data, err = lists.SiteScript(data)
+		case kindSearch:
+			data, err = lists.PageScript(data)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if data, err = minifyScript(data); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

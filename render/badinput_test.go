@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/testgate"
@@ -260,23 +262,26 @@ func TestCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if script, err = lists.SiteScript(script); err != nil {
+		t.Fatal(err)
+	}
 	program := string(script) + `
 console.log(JSON.stringify([
 	[0.0000001, 1e-18, 1000000, 1e21, 0, 0.1, 1234567.891, 12345678901234567890].map(cells.dollars),
 	[0, 100, 99.999, 12.345, 50].map(cells.percent), [0, 9999, 10000, 123456].map(cells.millis),
 	["a\u0000\u0007\u202eb", "  one\r\n two ", "W".repeat(200), "👩🏽‍💻".repeat(3)].map((s) => cells.words(s, 100)),
-	cells.count(1234567), ADVICE.map(cells.advice), STATUSES.map((status) => cells.state(status).inside),
+	cells.count(1234567), ADVICE.map((level) => cells.advice(level, "a reason")), STATUSES.map((status) => cells.state(status).inside),
 ]));`
 	levels := []string{site.AdviceGood, site.AdviceCaution, site.AdviceDoNotPay, site.AdviceUnknown, "other"}
 	statuses := append(slices.Clone(site.Statuses), "other")
 	var advice, states []any
 	for _, level := range levels {
-		advice = append(advice, display.AdviceLevel(level))
+		advice = append(advice, display.Advice(level, new("a reason")))
 	}
 	for _, status := range statuses {
 		states = append(states, display.Status(status))
 	}
-	lists, err := json.Marshal([2][]string{levels, statuses})
+	given, err := json.Marshal([2][]string{levels, statuses})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +292,7 @@ console.log(JSON.stringify([
 	append(...all) { this.inside = all.at(-1); }
 }
 globalThis.document = { createElement: () => new Element(), createElementNS: () => new Element() };
-const [ADVICE, STATUSES] = ` + string(lists) + ";\n" + program
+const [ADVICE, STATUSES] = ` + string(given) + ";\n" + program
 	out, err := exec.CommandContext(t.Context(), node, "-e", program).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -306,5 +311,32 @@ const [ADVICE, STATUSES] = ` + string(lists) + ";\n" + program
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
+	}
+}
+
+// TestScriptsKnowNoVerdict checks that no script names a level of the advice or its words, which the tables before the
+// script contain: what a door says of a payment is written once.
+func TestScriptsKnowNoVerdict(t *testing.T) {
+	t.Parallel()
+	scripts, err := fs.Glob(templates.FS, "*.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts: %v", len(scripts), err)
+	}
+	known := []string{site.AdviceCaution, site.AdviceDoNotPay}
+	for _, level := range site.AdviceLevels {
+		if level != site.AdviceUnknown { // other things are unknown, too
+			known = append(known, display.AdviceLevel(level))
+		}
+	}
+	for _, name := range scripts {
+		script, err := templates.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range known {
+			if bytes.Contains(script, []byte(word)) {
+				t.Errorf("%s contains %q", name, word)
+			}
+		}
 	}
 }

@@ -37,7 +37,7 @@ func TestOrders(t *testing.T) {
 		In("nav.choices", In("a[aria-current]", IsText("Price")), In("a[href='/services.html']", IsText("Newest")),
 			In("a[href='/categories/ai.html']", IsText("AI 7")), In("a[href='/networks/bse.html']", IsText("Base 52")),
 			In("a[href='/search.html?status=offline']", IsText("offline 6")),
-			In("a[href='/search.html?sort=volume']", IsText("Volume"))),
+			In("a[href='/search.html?sort=organic_volume']", IsText("Organic volume"))),
 		In("thead th[aria-sort=ascending] a", HasAttr("href", "/services/sort=cheapest/page=1.html")),
 		In("form#search", HasAttr("action", "/search.html")),
 		In(".fields input[form=search][name=max_price_usd]"),
@@ -60,6 +60,12 @@ func TestGroups(t *testing.T) {
 	lone := plain("s3", "Name", site.StatusUnknown, 3)
 	lone.Item.Category, lone.Item.MinPriceUSD, lone.Item.Uptime24h, lone.Item.Networks = "数据", nil, nil, nil
 	s.Services = append(s.Services, lone)
+	s.Tags = []site.Tag{
+		{Tag: "Data & <b>tools</b>", MostUsed: &site.Pick{Slug: "s1", Name: "Most <used>"}, Demand: &site.CategoryDemand{
+			MeasuredServices: 2, OrganicVolumeUSD30d: "1234.5", OrganicTxCount30d: 5678, OrganicBuyers30d: ptr(int64(90)),
+			ReturningBuyers30d: ptr(int64(12))}},
+		{Tag: "数据", Demand: &site.CategoryDemand{MeasuredServices: 1, OrganicVolumeUSD30d: "2", OrganicTxCount30d: 1}},
+	}
 	e := newRenderer(t, s)
 	var keys []string
 	for _, g := range e.Groups() {
@@ -72,7 +78,13 @@ func TestGroups(t *testing.T) {
 	expect(t, e.CategoriesPage, Count("tbody tr", 2),
 		Nth("tbody tr", 0, In("a", IsText("Data & <b>tools</b>")), HasText("3 2 $0.0000001 – $1,000,000 25%")),
 		Nth("tbody tr", 1, In("a", IsText("数据")), HasText("1 0 —not known —not known")))
-	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[2], 1) },
+	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[0], 1) },
+		In("section[aria-labelledby=demand]", HasText("Volume $1,234.50"), HasText("Settlements 5,678"),
+			HasText("Buyers 90 12 bought again"), In("a[href='/services/s1.html']", IsText("Most <used>")),
+			HasText("2 measured services")))
+	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[1], 1) },
+		In("section[aria-labelledby=demand]", HasText("Buyers unknown"), HasText("1 measured service of")))
+	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[2], 1) }, NotIn("section[aria-labelledby=demand]"),
 		In("h1", IsText("Base")), In(".facts", HasText(base)),
 		In("link[rel=alternate]", HasAttr("href", "/v1/services/network=BSE/sort=cheapest/per_page=25/page=1.json")),
 		In(".figures", HasText("Services 3"), HasText("Online 2"), HasText("$0.0000001"), HasText("$1,000,000"),
@@ -267,7 +279,7 @@ func TestAdviceComesFirst(t *testing.T) {
 				advice, status)
 		}
 		text := serviceMarkdown(t, e, e.DescribeService(&l))
-		if strings.Index(text, "- May I pay it? ") > strings.Index(text, "- Price from: ") {
+		if strings.Index(text, "- Should I pay? ") > strings.Index(text, "- Price from: ") {
 			t.Errorf("%s: the Markdown page has the price before the advice", c.name)
 		}
 	}

@@ -19,10 +19,27 @@ type changesBody struct {
 	JSON   string
 }
 
-// changeDay contains the changes of a UTC day, newest first.
+// changeDay contains the changes of a UTC day, in groups by service and kind, that with the newest change first.
 type changeDay struct {
-	At      site.Time
-	Changes []change
+	At     site.Time
+	Groups []changeGroup
+}
+
+// changeGroup is the changes of one kind of one service on one day: the newest, and those before it.
+type changeGroup struct {
+	change
+	Earlier []change
+}
+
+// add adds a change that is older than all others of the day.
+func (d *changeDay) add(c change) {
+	for i := range d.Groups {
+		if g := &d.Groups[i]; g.Slug == c.Slug && g.Label == c.Label {
+			g.Earlier = append(g.Earlier, c)
+			return
+		}
+	}
+	d.Groups = append(d.Groups, changeGroup{change: c})
 }
 
 // ChangesPage returns changes.html: the newest changes of all services, by day.
@@ -36,8 +53,7 @@ func (e *Renderer) ChangesPage() ([]byte, error) {
 		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(display.DayLayout) != date {
 			body.Days = append(body.Days, changeDay{At: r.ObservedAt})
 		}
-		d := &body.Days[len(body.Days)-1]
-		d.Changes = append(d.Changes, e.change(r, u).short(serviceChangeLines))
+		body.Days[len(body.Days)-1].add(e.change(r, u).short(serviceChangeLines))
 	}
 	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""),
 		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, HasMarkdown: true,

@@ -79,7 +79,11 @@ func (e *Renderer) Neighbours(item *site.ServiceListItem) Neighbours {
 	if !ok {
 		return Neighbours{}
 	}
-	return Neighbours{Peers: at.peers(), Prices: at.group.prices}
+	of := Neighbours{Peers: at.peers()}
+	if at.group.tag != nil {
+		of.Prices = at.group.tag.Prices
+	}
+	return of
 }
 
 // peers returns the services of the category with the nearest prices, the nearest first.

@@ -62,10 +62,11 @@ func newDay(s *site.Snapshot, w homeWords) homeDay {
 	return d
 }
 
-// changesSince returns the newest change of each type of each service. The event of a price is its change in all.
+// changesSince returns the newest change of each type of each service, with its own values: those that the list of
+// changes shows.
 func changesSince(s *site.Snapshot, since time.Time, w homeWords) []homeEvent {
 	type key struct{ slug, kind string }
-	prices, seen := netPrices(s, since, w.Network), map[key]int{}
+	seen := map[key]int{}
 	var newest []*site.ChangeRecord
 	for _, r := range s.Changes.Feed { // newest first
 		k := key{r.Slug, r.Type}
@@ -80,13 +81,14 @@ func changesSince(s *site.Snapshot, since time.Time, w homeWords) []homeEvent {
 	for _, r := range newest {
 		e, n := w.Change(r), seen[key{r.Slug, r.Type}]
 		if r.Type == site.PriceChanged {
-			net, ok := prices[r.Slug]
+			price, ok := recordedPrice(s, r, w.Network)
 			if !ok {
-				continue // it changed and changed back, or cannot be compared
+				continue // it cannot be compared
 			}
-			e.homeLine, e.Note = net.homeLine, net.Note
-		} else if n > 1 {
-			e.Note = display.Number(int64(n)) + " times"
+			e.homeLine, e.Note = price.homeLine, price.Note
+		}
+		if n > 1 {
+			e.Note = strings.TrimPrefix(e.Note+"; "+display.Number(int64(n))+" times", "; ")
 		}
 		events = append(events, e)
 	}
@@ -137,7 +139,7 @@ func newIncident(x *site.Incident) homeEvent {
 }
 
 // countEvents returns how often each kind of event happened since an instant, "" for nothing. A feed that is full may
-// lack records, so that its counts are lower bounds.
+// lack records, so that its counts of changes are lower bounds.
 func countEvents(s *site.Snapshot, since time.Time) string {
 	n := map[string]int64{}
 	truncated := len(s.Changes.Feed) >= site.FeedEntries
@@ -169,13 +171,14 @@ func countEvents(s *site.Snapshot, since time.Time) string {
 		{site.SourceDropped, "removal from a source", "removals from sources"},
 		{began, "incident", "incidents"},
 	} {
-		if n[k.kind] > 0 {
-			parts = append(parts, display.Plural(n[k.kind], k.one, k.many))
+		if n[k.kind] == 0 {
+			continue
 		}
+		text := display.Plural(n[k.kind], k.one, k.many)
+		if truncated && k.kind != listed && k.kind != began {
+			text = "at least " + text
+		}
+		parts = append(parts, text)
 	}
-	text := strings.Join(parts, ", ")
-	if truncated && text != "" {
-		text = "at least " + text
-	}
-	return text
+	return strings.Join(parts, ", ")
 }

@@ -124,12 +124,13 @@ func TestFeed(t *testing.T) {
 	if len(f.Entries) != 4 || strings.Contains(text, "<script") || strings.Contains(text, "<img") {
 		t.Errorf("%d entries:\n%s", len(f.Entries), text)
 	}
+	const verdict = "\nShould I pay now? Caution: Recipient changed."
 	if want := "“GET /quote” on “Base”: was “10,000 atomic units of unrecognised token”, is “20,000 atomic units of " +
-		"unrecognised token”"; f.Entries[0].Content.Text != want {
+		"unrecognised token”" + verdict; f.Entries[0].Content.Text != want {
 		t.Errorf("content %q, want %q", f.Entries[0].Content.Text, want)
 	}
 	if want := "“2\u00a0endpoints” on “Base”: was “0x1111…1111”, is “0x2222…2222”\n" +
-		"“GET /b” on “Base”: is “0x1111…1111”"; f.Entries[1].Content.Text != want {
+		"“GET /b” on “Base”: is “0x1111…1111”" + verdict; f.Entries[1].Content.Text != want {
 		t.Errorf("content %q, want %q", f.Entries[1].Content.Text, want)
 	}
 	s.Now, s.Changes.Feed = site.NewTime(now.Add(time.Hour)), s.Changes.Feed[:2]

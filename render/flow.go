@@ -15,7 +15,7 @@ func (e *Renderer) FlowPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(flowRoute, ""), Kind: kindFlow, JSON: bareKey("flow", ""),
 		Title: "Payment flow", HasMarkdown: true, Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
-		Description: "Who pays whom: settlements of 30 days from facilitators over networks and categories to " +
+		Description: "Where payments go: settlements of 30 days from facilitators over networks and categories to " +
 			"services.",
 		Body: money.NewFlow(&e.snapshot.Flow, e.flowKey),
 	})

@@ -73,6 +73,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"address":     p.address,
 		"compare":     p.compareURL,
 		"facilitator": func(id string) string { return p.href(facilitatorKey(id)) },
+		"incident":    func(id *string) string { return p.href(incidentKey(*id)) },
 		"home":        func() string { return p.href(homeKey) },
 		"href":        p.href,
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },

@@ -36,7 +36,7 @@ type Group struct {
 	network  *site.Network           // nil for a category
 	services []*site.ServiceListItem // cheapest first
 	figures  groupFigures
-	prices   *site.CategoryPrices // nil for a network, and without a price
+	tag      *site.Tag // nil for a network
 	filters  func() (template.HTML, error)
 }
 
@@ -114,9 +114,9 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			delete(byNetwork, code)
 		}
 	}
-	prices := map[string]*site.CategoryPrices{}
-	for _, t := range s.Tags {
-		prices[t.Tag] = t.Prices
+	tags := map[string]*site.Tag{}
+	for i := range s.Tags {
+		tags[s.Tags[i].Tag] = &s.Tags[i]
 	}
 	groups := func(route string, by map[string][]*site.ServiceListItem) []*Group {
 		var names []string
@@ -135,7 +135,7 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 					g.figures.From, g.figures.To = nil, nil
 				}
 			} else {
-				g.prices = prices[name]
+				g.tag = tags[name]
 			}
 			site.Sort(g.services, site.OrderCheapest)
 			out[i] = g
@@ -240,12 +240,14 @@ func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBo
 type groupBody struct {
 	groupRow
 	serviceList
-	Up      string // key of the list of groups
-	UpTitle string
-	Network *site.Network
-	Money   *money.Network   // on the first page of a main network
-	Spread  *chart.Histogram // on the first page of a category with several prices
-	Filters template.HTML
+	Up       string // key of the list of groups
+	UpTitle  string
+	Network  *site.Network
+	Money    *money.Network       // on the first page of a main network
+	Spread   *chart.Histogram     // on the first page of a category with several prices
+	Demand   *site.CategoryDemand // on the first page of a category of which a service is measured
+	MostUsed *site.Pick           // beside Demand; nil if not known
+	Filters  template.HTML
 }
 
 // GroupPage returns the nth page of a group, from 1.
@@ -268,11 +270,14 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 		b.Up, b.UpTitle, category = bareKey(networksRoute, ""), "Networks", ""
 		title = "Services paid on " + display.Name(g.name)
 		if n == 1 && g.network.IsMainnet {
-			b.Money = money.NewNetwork(e.snapshot, g.network.ID, g.services, e.calendar)
+			b.Money = money.NewNetwork(e.snapshot, g.network, e.calendar)
 		}
 	}
-	if n == 1 && g.prices != nil && g.prices.ServiceCount > 1 {
-		b.Spread = new(chart.NewHistogram(g.prices, nil))
+	if n == 1 && g.tag != nil {
+		b.Demand, b.MostUsed = g.tag.Demand, g.tag.MostUsed
+		if g.tag.Prices != nil && g.tag.Prices.ServiceCount > 1 {
+			b.Spread = new(chart.NewHistogram(g.tag.Prices, nil))
+		}
 	}
 	if n > 1 {
 		title = fmt.Sprintf("%s, page %d of %d", title, n, meta.TotalPages)

@@ -38,7 +38,7 @@ type homePage struct {
 	Stats         site.AggregateStats
 	Sentence      string     // the status of all services; "" without a service
 	LastCheck     *site.Time // of any service
-	Good          int        // services that are good to pay
+	Good          int        // services that are safe to pay
 	Day           homeDay
 	Newest        []*site.ServiceListItem // without those that must not be paid
 	Picks         []homeCategory          // with the cheapest service of each; the largest category first

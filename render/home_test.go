@@ -92,12 +92,13 @@ func TestDay(t *testing.T) {
 			events:   []string{"payto_changed a 1500  >", "price_changed b 1800  >", "price_changed a 1860  >"},
 			previous: true},
 		{name: "a new service", services: []site.Listing{young}, counts: "1 new service"},
-		{name: "all changes of a price are one, a price that changed back is none",
+		{name: "the newest change of a price, with the values of its own record",
 			feed: []*site.ChangeRecord{price("a", time.Minute, "20000", "15000"), price("b", 2*time.Minute, "7", "8"),
 				price("a", 3*time.Minute, "15000", "10000"), price("b", 4*time.Minute, "8", "7"),
 				price("a", 26*time.Hour, "10000", "5")},
 			services: []site.Listing{priced("a"), priced("b")}, counts: "4 price changes",
-			events: []string{"price_changed a 1 GET /q $0.01>$0.02 up +100%"}},
+			events: []string{"price_changed a 1 GET /q $0.015>$0.02 up +33%; 2 times",
+				"price_changed b 2 GET /q $0.000008>$0.000007 down −13%; 2 times"}},
 		{name: "prices that cannot be compared",
 			feed: []*site.ChangeRecord{price("a", time.Minute, "a lot", "10000"), price("b", time.Minute, "10000", "0"),
 				price("gone", time.Minute, "2", "1")},
@@ -120,7 +121,8 @@ func TestDay(t *testing.T) {
 			events: []string{"Offline a 10  >  2 incidents",
 				"Degraded c 60  >  cause: network BSE (4 of 6 services failed)",
 				"Recovered b 1410  >  degraded for 1 hour 30 min"}},
-		{name: "a feed that is full, and too much of a kind", feed: full, counts: "at least 50 recipient changes",
+		{name: "a feed that is full, and too much of a kind", feed: full, services: []site.Listing{young},
+			counts: "1 new service, at least 50 recipient changes",
 			events: []string{"payto_changed s0 1  >", "payto_changed s1 2  >", "payto_changed s2 3  >"}},
 	} {
 		s := &site.Snapshot{Now: now, Services: c.services, Incidents: c.incidents, Changes: site.Changes{Feed: c.feed}}
@@ -146,12 +148,11 @@ func TestDayHasLargestPriceChange(t *testing.T) {
 		{Network: base, Endpoint: "GET /more", NewPrice: "11000", OldPrice: "10000", AssetName: "USDC"},
 		{Network: base, Endpoint: "GET /less", NewPrice: "10000", OldPrice: "100000", AssetName: "USDC"},
 		{Network: base, Endpoint: "GET /same", NewPrice: "10001", OldPrice: "10000", AssetName: "USDC"}}})
-	s := &site.Snapshot{Now: now, Services: []site.Listing{priced("a")},
-		Changes: site.Changes{Feed: []*site.ChangeRecord{r}}}
+	s := &site.Snapshot{Now: now, Services: []site.Listing{priced("a")}}
 	want := homeEvent{homeLine: homeLine{What: "GET /less", Network: money.Chip{Label: base}, Old: "$0.10", New: "$0.01",
 		OldTitle: "100,000 atomic units of USDC", NewTitle: "10,000 atomic units of USDC", Trend: "down"}, Note: "−90%"}
-	if diff := cmp.Diff(map[string]homeEvent{"a": want}, netPrices(s, now.Add(-window), words.Network),
-		cmp.AllowUnexported(homeEvent{})); diff != "" {
+	got, ok := recordedPrice(s, r, words.Network)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(homeEvent{})); !ok || diff != "" {
 		t.Errorf("prices (-want +got):\n%s", diff)
 	}
 }

@@ -27,7 +27,7 @@ func TestHome(t *testing.T) {
 	t.Parallel()
 	s := changedWorld()
 	pick := &site.Pick{Slug: "plain-01", Name: hostile, PriceUSD: new(site.Decimal("0.001")), Network: "SOL",
-		UniqueBuyers30d: new(int64(1234))}
+		OrganicBuyers30d: new(int64(1234))}
 	s.Tags[1].Cheapest, s.Tags[1].MostUsed = pick, pick // AI
 	s.Tags[0].Cheapest = pick                           // Data
 	for i := range s.Services {
@@ -45,7 +45,7 @@ func TestHome(t *testing.T) {
 		In(".pulse", HasText("39 of 52 services work; 6 are offline, 7 are degraded; of 1 more nothing is known now."),
 			HasText("Last check: 20 Nov, 23:41:01 UTC."), In("a[href='/status.html']")),
 		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
-		Nth(".figures > div", 1, In("dt", IsText("Good to pay")), In("dd", IsText("27"))),
+		Nth(".figures > div", 1, In("dt", IsText("Safe to pay")), In("dd", IsText("27"))),
 		Nth(".figures > div", 2, In("dt", IsText("Median price")), In("dd", IsText("$0.01"))),
 		Nth(".figures > div", 3, In("dt", IsText("Volume, 30 days")),
 			In("dd", IsText("$1,234,568"), HasAttr("title", "$1,234,567.891011"))),
@@ -66,7 +66,7 @@ func TestHome(t *testing.T) {
 		In("section[aria-labelledby=volume] svg.volume"),
 		In(".movers tbody tr", HasText("$12.35 +20% up"), In("td[title='$12.345678']")),
 		Count(".newest > li", 5),
-		Nth(".newest > li", 1, In("a", HasAttr("href", "/services/plain-01.html")), HasText("Good to pay")),
+		Nth(".newest > li", 1, In("a", HasAttr("href", "/services/plain-01.html")), HasText("Safe to pay")),
 		Each(".newest > li", NoText("Do not pay")),
 		In("section[aria-labelledby=networks] .names", HasText("Base 52"), In("a[href='/networks/bse.html']")),
 		In("section[aria-labelledby=machines] a[href='/reference.html']"))

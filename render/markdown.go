@@ -251,7 +251,7 @@ func (e *Renderer) markdownPages() (pages []markdownPage) {
 		"Total": s.Changes.Meta.WindowTotal, "Changes": changes})
 	add("status", "Status", bare(statusRoute), bare("status"), e.statusMarkdown())
 	add("facilitators", "Facilitators", bare(facilitatorsRoute), bare("facilitators"), e.facilitatorsMarkdown())
-	add("matrix", "Which facilitator settles what where", bare(matrixRoute), bare("facilitator-matrix"), map[string]any{
+	add("matrix", "Facilitator support by network", bare(matrixRoute), bare("facilitator-matrix"), map[string]any{
 		"Facilitators": s.Matrix.Facilitators, "Kinds": money.SortKinds(s.Matrix.Kinds)})
 	add("flow", "Payment flow", bare(flowRoute), bare("flow"), money.NewFlow(&s.Flow, e.flowKey))
 	add("coverage", "Coverage and gaps", bare(coverageRoute), bare("coverage"), &s.Coverage)
@@ -290,7 +290,7 @@ func (e *Renderer) homeMarkdown() any {
 			{Title: "Categories", Key: bareKey(categoriesRoute, "")}, {Title: "Networks", Key: bareKey(networksRoute, "")},
 			{Title: "Changes", Key: bareKey(changesRoute, "")}, {Title: "Status", Key: bareKey(statusRoute, "")},
 			{Title: "Facilitators", Key: bareKey(facilitatorsRoute, "")},
-			{Title: "Which facilitator settles what where", Key: bareKey(matrixRoute, "")},
+			{Title: "Facilitator support by network", Key: bareKey(matrixRoute, "")},
 			{Title: "Payment flow", Key: bareKey(flowRoute, "")},
 			{Title: "Coverage and gaps", Key: bareKey(coverageRoute, "")},
 			{Title: "API reference", Key: bareKey(referenceRoute, "")}},

@@ -15,7 +15,7 @@ func (e *ServiceRenderer) facilitatorNetwork(id string) money.FacilitatorNetwork
 func (e *Renderer) MatrixPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey(matrixRoute, ""), Kind: kindMatrix, JSON: bareKey("facilitator-matrix", ""),
-		Title: "Which facilitator settles what where", HasMarkdown: true,
+		Title: "Facilitator support by network", HasMarkdown: true,
 		Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: "Schemes, networks and tokens that x402 facilitators say they settle, with their uptime, and " +
 			"what they settled on chain.",

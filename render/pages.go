@@ -8,6 +8,7 @@ import (
 	"strings"
 	texttemplate "text/template"
 
+	"tollbook/render/card"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -50,6 +51,7 @@ type Pages struct {
 
 	font        string // key of the typeface
 	light, dark colourScheme
+	colours     card.Colours    // of drawings
 	icons       map[string]bool // keys of icons that exist
 }
 
@@ -108,7 +110,7 @@ func NewPages(s Site) (*Pages, error) {
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindTypes, kindGuide,
 		kindFacilitators, kindFacilitator, kindMatrix, kindFlow, kindCoverage, kindSources, kindSource, kindData,
-		kindSubmit, kindSuggest,
+		kindSubmit, kindSuggest, kindIncident,
 		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {

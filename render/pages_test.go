@@ -69,6 +69,26 @@ func TestHead(t *testing.T) {
 	expect(t, e.NotFound, In("meta[name=robots]", HasAttr("content", "noindex")), NotIn("link[rel=canonical]"))
 }
 
+// TestVerification checks that the page of a service says until when or since when it is verified or not.
+func TestVerification(t *testing.T) {
+	t.Parallel()
+	e := newRenderer(t, world())
+	until := new(site.NewTime(time.Date(2026, 11, 13, 8, 0, 0, 0, time.UTC)))
+	for _, c := range []struct {
+		verified bool
+		until    *site.Time
+		want     string
+	}{
+		{true, until, "This service is verified until 13 Nov 2026, 08:00 UTC."},
+		{false, until, "Not verified since 13 Nov 2026, 08:00 UTC, when its token was missing"},
+		{false, nil, "Not verified yet. Ask the operator"},
+	} {
+		l := acme()
+		l.Detail.Verified, l.Detail.VerifiedUntil = c.verified, c.until
+		expect(t, servicePage(e, l), In("section[aria-labelledby=owner-verified]", HasText(c.want)))
+	}
+}
+
 func TestFooter(t *testing.T) {
 	t.Parallel()
 	expect(t, newRenderer(t, world()).Home,

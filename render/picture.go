@@ -41,7 +41,7 @@ func (p *Pages) palette() (card.Colours, error) {
 	ours, _ := colourSchemes(css)
 	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
 	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"),
-		Accent: of("link"), Danger: of("down")}, nil
+		Accent: of("link"), Up: of("up"), Degraded: of("degraded"), Danger: of("down"), Unknown: of("unknown")}, nil
 }
 
 // readIcons returns the icon of pages, and two for programs that do not know SVG: those of the operator, or drawn ones.
@@ -52,12 +52,8 @@ func (p *Pages) readIcons() ([]Asset, error) {
 		return nil, fmt.Errorf("read icon: %w", err)
 	}
 	_, own := p.site.Templates[FaviconKey]
-	colours, err := p.palette()
-	if err != nil {
-		return nil, err
-	}
 	if !own {
-		data = bytes.ReplaceAll(data, []byte(iconAccent), []byte(colours.Accent))
+		data = bytes.ReplaceAll(data, []byte(iconAccent), []byte(p.colours.Accent))
 	}
 	icons := []Asset{{FaviconKey, data}}
 	for _, key := range []string{touchIconKey, oldIconKey} {
@@ -69,11 +65,11 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	if own {
 		return icons, nil
 	}
-	touch, err := card.Icon(touchIconSize, colours)
+	touch, err := card.Icon(touchIconSize, p.colours)
 	if err != nil {
 		return nil, fmt.Errorf("draw icon: %w", err)
 	}
-	old, err := card.Icon(oldIconSize, colours)
+	old, err := card.Icon(oldIconSize, p.colours)
 	if err != nil {
 		return nil, fmt.Errorf("draw icon: %w", err)
 	}
@@ -120,10 +116,7 @@ const (
 // draw draws the cards, on all cores.
 func (e *Renderer) draw() (*cardSet, error) {
 	s := &e.pages.site
-	colours, err := e.pages.palette()
-	if err != nil {
-		return nil, err
-	}
+	colours := e.pages.colours
 	base, err := url.Parse(s.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("parse base address: %w", err)
@@ -137,7 +130,7 @@ func (e *Renderer) draw() (*cardSet, error) {
 	}
 	warning := c
 	warning.Title, warning.Line = display.AdviceLevel(site.AdviceDoNotPay), "A payment to this service is advised against"
-	warning.Colours.Ink, warning.Colours.Accent = colours.Danger, colours.Danger
+	warning.Colours.Ink, warning.Colours.Accent = colours.OfAdvice(site.AdviceDoNotPay), colours.OfAdvice(site.AdviceDoNotPay)
 	cards, names, alts := []card.Card{c, warning}, []string{"", ""},
 		[]string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb), warning.Title + ": " + warning.Line}
 	stems := []string{"card", "card-do-not-pay"}

@@ -12,7 +12,8 @@ import (
 )
 
 // TestRequestInBrowser checks that the command and the programs of an endpoint follow what a reader types. A shell
-// reads one request, whatever that is. A value of the wrong type is marked and left out.
+// reads one request, whatever that is. A value of the wrong type is marked and left out. Declared examples are filled
+// in, and programs that pay stop until each required field has a value.
 func TestRequestInBrowser(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
@@ -22,12 +23,14 @@ func TestRequestInBrowser(t *testing.T) {
 	e.Method, e.Path = "POST", "/users/{id}/search"
 	l.Terms = []site.Terms{{Payable: true, Fields: []site.RequestField{
 		{Name: "id", In: site.InPath, Required: true}, {Name: "mode", In: site.InQuery, Choices: []string{"it's", "b"}},
-		{Name: "limit", In: site.InQuery, Type: "integer"}, {Name: "q", In: site.InBody, Type: "string"},
+		{Name: "limit", In: site.InQuery, Type: "integer", Example: "7", Value: "7"},
+		{Name: "q", In: site.InBody, Type: "string", Required: true},
 		{Name: "filter", In: site.InBody, Type: "object"},
 	}}}
 	type result struct {
-		Before, After, Invalid, Marks string
-		Programs                      []string
+		Before, After, Invalid, Marks, Missing, Filled string
+		Guards                                         []int // programs that stop: before, without the body, after
+		Programs                                       []string
 	}
 	got := browse[result](t, []task{{URL: serveDirectory(t, s) + "/services/acme.html", Width: 1000, Script: `
 		const table = document.querySelector("table.request"), inside = table.closest(".inside");
@@ -38,13 +41,21 @@ func TestRequestInBrowser(t *testing.T) {
 			input.dispatchEvent(new Event("input", { bubbles: true }));
 			return input;
 		};
-		const said = { Before: curl.textContent };
+		const guards = () => [...inside.querySelectorAll(".tab .command > code")]
+			.filter((c) => /^(throw new Error\(|raise SystemExit\(|\tlog\.Fatal\()"Fill in /m.test(c.textContent)).length;
+		const said = { Before: curl.textContent, Guards: [guards()] };
+		said.Missing = inside.querySelector(".missing").textContent;
+		said.Filled = table.querySelector("tr[data-name='limit'] input").value;
 		type("id", "a/../b?'; echo evil #");
 		type("mode", "it's");
+		said.Guards.push(guards());
+		said.Missing += "; " + inside.querySelector(".missing").textContent;
 		type("q", "it's \"é\" 😀 $(echo evil) \\ ` + "`" + `echo evil` + "`" + `");
 		type("filter", "{\"a\": [1, \"'\"]}");
 		type("limit", "5");
 		said.After = curl.textContent;
+		said.Guards.push(guards());
+		if (inside.querySelector(".missing").checkVisibility()) said.Missing += "; still";
 		said.Programs = [...inside.querySelectorAll(".tab .command > code")].map((c) => c.textContent)
 			.filter((text) => text.includes("search"))
 			.map((text) => text.match(/.*(?:stringify\(|data=|NewReader\().*/)?.[0] ?? "");
@@ -56,8 +67,9 @@ func TestRequestInBrowser(t *testing.T) {
 	const place = "/users/a%2F..%2Fb%3F%27%3B%20echo%20evil%20%23/search?mode=it%27s"
 	base := "https://api.acme.test"
 	want := result{
-		Before: "curl -i -g -X POST '" + base + "/users/{id}/search' -H 'content-type: application/json' -d '{}'",
-		Marks:  "true true true",
+		Before: "curl -i -g -X POST '" + base + "/users/{id}/search?limit=7' -H 'content-type: application/json' " +
+			`-d '{"q":"<q>"}'`,
+		Marks: "true true true", Missing: "id, q; q", Filled: "7", Guards: []int{3, 3, 0},
 	}
 	after, invalid := got.After, got.Invalid
 	programs := got.Programs

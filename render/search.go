@@ -2,6 +2,7 @@ package render
 
 import (
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/routes"
 )
 
 const (
@@ -34,12 +36,20 @@ func (e *Renderer) searchSettings() *lists.Settings {
 	s := &lists.Settings{
 		Search: e.searchURL(), Service: e.pages.href(serviceKey("_")),
 		Networks: map[string]lists.Network{}, Categories: map[string]string{},
+		Spellings: map[string]map[string]string{},
 	}
 	for _, g := range e.networks {
 		s.Networks[g.network.Abbreviation] = lists.Network{Name: display.Name(g.name), Href: e.pages.href(g.Key(1))}
 	}
 	for _, g := range e.categories {
 		s.Categories[g.name] = e.pages.href(g.Key(1))
+	}
+	values := map[string][]string{"network": slices.Collect(maps.Keys(s.Networks)),
+		"category": slices.Collect(maps.Keys(s.Categories))}
+	for i := range routes.Filters {
+		if p := &routes.Filters[i]; p.Spellings != "" {
+			s.Spellings[p.Name] = p.SpellingsOf(values[p.Name])
+		}
 	}
 	return s
 }
@@ -66,7 +76,7 @@ func (e *Renderer) listFilters(order string) (template.HTML, error) {
 		f.Orders = append(f.Orders, lists.Link{Label: orderLabels[o][0], Href: e.pages.href(orderedKey(o, 1)),
 			Current: o == order})
 	}
-	for _, sort := range []string{"speed", "volume"} {
+	for _, sort := range []string{"speed", site.OrderOrganicBuyers, site.OrderOrganicVolume} {
 		f.Orders = append(f.Orders, lists.Link{Label: lists.OrderLabel(sort), Href: e.listHref(sort)})
 	}
 	return f.HTML()

@@ -52,6 +52,7 @@ type service struct {
 	Comparisons   []compareSet
 	CompareAll    string // link to a comparison with all of them, "" if there is only one
 	Atom, Feed    string // keys
+	Calendar      string // key
 	Rows          []endpoint
 	MoreEndpoints []endpoint // those above fullEndpoints
 	MoreRows      int        // number of endpoints that are not shown
@@ -141,7 +142,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
 		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.shared.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
-		Feed:       serviceFeedKey(d.Slug, ".json"),
+		Feed: serviceFeedKey(d.Slug, ".json"), Calendar: serviceCalendarKey(d.Slug),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)), DaysCSV: e.pages.href(routes.DaysKey(d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
@@ -155,7 +156,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 	s.BadgeHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	if len(d.Endpoints) > 0 {
 		if r, ok := guide.NewRequest(d.BaseURL, &d.Endpoints[0]); ok {
-			s.LintURL = r.URL
+			s.LintURL = r.Address()
 		}
 	}
 	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))

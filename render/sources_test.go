@@ -25,7 +25,7 @@ func TestSourcesPage(t *testing.T) {
 		In("#source-index", HasText("held back"), HasText("its last answer has 4 resources"), In(".none")),
 		In(".overlap tbody tr:nth-child(1)", HasText("1,200"), HasText("0.83%"), In("rect[width='1']")),
 		In(".overlap tbody tr:nth-child(2)", HasText("50%"), In("rect[width='2']")))
-	expect(t, newRenderer(t, &site.Snapshot{Now: at}).SourcesPage, In(".empty", IsText("No public source is read.")))
+	expect(t, newRenderer(t, &site.Snapshot{Now: at}).SourcesPage, In(".empty", IsText("No public sources are configured.")))
 }
 
 // TestSourcePage checks the page of one source: its answers, what it dropped and when, and what is unknown.

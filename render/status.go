@@ -29,9 +29,10 @@ const (
 type statusBody struct {
 	*site.StatusSummary
 	Sentence          string
-	Shared            []string         // outages that go on and are not of one service alone
-	Ongoing, Ended    []statusIncident // newest first
-	MoreOngoing, More int              // that are not shown
+	Shared            []string              // ongoing outages that are not of one service alone
+	Ongoing, Ended    []statusIncident      // newest first
+	DegradedNow       []*site.StatusService // without an incident that is ongoing, by slug
+	MoreOngoing, More int                   // that are not shown; MoreOngoing counts degraded services, too
 	Categories        []statusCategory
 
 	Href func(category string) string // key of the category's page, "" without
@@ -61,11 +62,12 @@ type statusService struct {
 // newStatusPage returns the page of a snapshot.
 func newStatusPage(s *site.Snapshot) *statusBody {
 	p := &statusBody{StatusSummary: &s.Status}
-	seen, ended := map[string]bool{}, map[string]int{}
+	seen, hasIncident, ended := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for i := range s.Incidents {
 		x := &s.Incidents[i]
 		switch {
 		case x.Ongoing:
+			hasIncident[x.Slug] = true
 			if p.Ongoing = append(p.Ongoing, newStatusIncident(x)); x.Shared == nil {
 				continue
 			}
@@ -84,6 +86,15 @@ func newStatusPage(s *site.Snapshot) *statusBody {
 	slices.SortStableFunc(p.Ongoing, func(a, b statusIncident) int { return cmp.Compare(b.Kind, a.Kind) }) // offline first
 	if more := len(p.Ongoing) - maxOngoing; more > 0 {
 		p.Ongoing, p.MoreOngoing = p.Ongoing[:maxOngoing], more
+	}
+	for i := range s.Status.Services {
+		if x := &s.Status.Services[i]; x.Status == site.StatusDegraded && !hasIncident[x.Slug] {
+			p.DegradedNow = append(p.DegradedNow, x)
+		}
+	}
+	slices.SortFunc(p.DegradedNow, func(a, b *site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
+	if more := len(p.DegradedNow) - maxOngoing; more > 0 {
+		p.DegradedNow, p.MoreOngoing = p.DegradedNow[:maxOngoing], p.MoreOngoing+more
 	}
 	p.Sentence = describeChange(&s.Status)
 	p.Categories = categoriesOf(s)
@@ -155,7 +166,7 @@ func statusDuration(seconds *int64) string {
 // because returns the cause of an incident in words.
 func because(x site.Incident) string {
 	if x.Shared == nil {
-		return "the service"
+		return ownCause(&x)
 	}
 	what := "our own measurement"
 	if x.Cause != site.CauseMeasurement {

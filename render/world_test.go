@@ -145,7 +145,9 @@ func acme() site.Listing {
 		{Code: "pay_to_changed", Text: "Recipient changed"}, {Code: "plain_http", Text: "Not encrypted"}}}
 	d.Assessment.Traction = site.Traction{
 		Status: site.TractionMeasured, VolumeUSD30d: ptr(site.Decimal("1234.567891")), TxCount30d: ptr(int64(6012)),
-		UniqueBuyers30d:  ptr(int64(41)),
+		UniqueBuyers30d: ptr(int64(41)), OrganicVolumeUSD30d: ptr(site.Decimal("1200.5")),
+		OrganicTxCount30d: ptr(int64(5800)), OrganicBuyers30d: ptr(int64(38)), ReturningBuyers30d: ptr(int64(21)),
+		OneTimeBuyers30d: ptr(int64(17)), ScoutBuyers30d: ptr(int64(2)), SelfBuyers30d: ptr(int64(1)),
 		LastSettlementAt: ptr(ago(time.Minute)), FirstSettlementAt: ptr(ago(80 * dayTime)), TopBuyerShare30d: ptr(.5),
 		Top3BuyersShare30d: ptr(.9321), ConcentratedVolume: true,
 		Trend7dVs30d: ptr(1.2345), SharedPayout: true, SharedWith: 1, MeasuredNetworks: []string{base},
@@ -226,7 +228,7 @@ func history(seed int) []site.UptimeDataPoint {
 		points = append(points, site.UptimeDataPoint{PeriodStart: site.NewTime(start),
 			PeriodEnd:        site.NewTime(start.Add(dayTime)),
 			UptimePercentage: site.Round2(float64(ok) / 96 * 100), AvgResponseTimeMS: ptr(500 + (i*37+seed*11)%400),
-			TotalChecks: 96, SuccessfulChecks: ok})
+			TotalChecks: 96, SuccessfulChecks: ok, KnownMS: 96 * 900_000, UpMS: ok * 900_000})
 	}
 	return points
 }

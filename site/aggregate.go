@@ -84,6 +84,22 @@ type Network struct {
 	// URL of an account's page at a block explorer, with {address} where its address belongs; null if its form is not
 	// known.
 	AddressURL *string `json:"address_url"` // beyond the contract; with AddressPlace where an address belongs
+	// Prices that services ask for on this network; null without one.
+	Prices *NetworkPrices `json:"prices"` // beyond the contract
+}
+
+// NetworkPrices says what services ask for on a network: the lowest counted price of each that needs nothing first.
+type NetworkPrices struct {
+	// As [CategoryPrices.ServiceCount].
+	ServiceCount int `json:"service_count"`
+	// As [CategoryPrices.OperatorCount].
+	OperatorCount int `json:"operator_count"`
+	// Lowest of these prices in US dollars.
+	LowestUSD Decimal `json:"lowest_usd"`
+	// As [CategoryPrices.MedianUSD]; null if no price is at least $0.0001.
+	MedianUSD *Decimal `json:"median_usd"`
+	// Highest of these prices in US dollars.
+	HighestUSD Decimal `json:"highest_usd"`
 }
 
 // Tag is a category, its number of services and their prices.
@@ -95,23 +111,41 @@ type Tag struct {
 	// As [Network.ServiceCount].
 	ServiceCount int `json:"service_count"`
 
-	// Service with the lowest price, of those that /v1/best recommends and the advice calls good, or null.
+	// Service whose dearest endpoint costs least, of those that /v1/best recommends and the advice calls good, or null.
 	//
 	// beyond the contract
 	Cheapest *Pick `json:"cheapest"`
-	// The one of them with the most buyers in 30 days; null if no buyer of them is known.
+	// The one of them with the most organic buyers in 30 days; null if no such buyer of them is known.
 	MostUsed *Pick `json:"most_used"`
 
 	// Distribution of the lowest prices of the category's services, which category_percentile compares; null without a
 	// price.
 	Prices *CategoryPrices `json:"prices"`
+	// What was bought of its services in 30 UTC days; null unless one is measured.
+	Demand *CategoryDemand `json:"demand"`
+}
+
+// CategoryDemand: organic settlements with the services of a category in 30 UTC days.
+type CategoryDemand struct {
+	// As [DirectoryTraction.MeasuredServices].
+	MeasuredServices int `json:"measured_services"`
+	// As [DirectoryTraction.OrganicVolumeUSD30d].
+	OrganicVolumeUSD30d Decimal `json:"organic_volume_usd_30d"`
+	// As [DirectoryTraction.OrganicSettlementCount30d].
+	OrganicTxCount30d int64 `json:"organic_tx_count_30d"`
+	// Number of different organic buyers; null if settlements name none.
+	OrganicBuyers30d *int64 `json:"organic_buyers_30d"`
+	// Number of those that bought on two or more UTC days.
+	ReturningBuyers30d *int64 `json:"returning_buyers_30d"`
 }
 
 // CategoryPrices says how the lowest prices of the services of a category are distributed.
 type CategoryPrices struct {
 	// Number of services with such a price.
 	ServiceCount int `json:"service_count"`
-	// Price in the middle in US dollars; of an even number of prices the upper of the two.
+	// Number of operators with a price of at least $0.0001: the votes of the median.
+	OperatorCount int `json:"operator_count"` // beyond the contract
+	// Median in US dollars of one price for each operator: the dearest of its services' lowest ones.
 	MedianUSD Decimal `json:"median_usd"`
 	// Adjoining ranges of prices, from that of the lowest price to that of the highest.
 	Classes []PriceClass `json:"classes"`
@@ -136,13 +170,13 @@ func (c *PriceClass) Has(price Decimal) bool {
 
 // Pick is a service that stands for its category, with a price and its buyers.
 //
-// It is a service that /v1/best recommends and whose advice is AdviceGood, with its lowest price that can be paid.
+// It is a service that /v1/best recommends and whose advice is AdviceGood, with the price of its dearest endpoint.
 type Pick struct {
 	// As [ServiceListItem.Slug].
 	Slug string `json:"slug"`
 	// As [ServiceListItem.Name].
 	Name string `json:"name"`
-	// Lowest price in US dollars of an endpoint that can be paid; null if not known.
+	// Price in US dollars of its dearest endpoint that can be paid; null if not known.
 	PriceUSD *Decimal `json:"price_usd"`
 	// As [ServiceListItem.PriceCondition].
 	PriceCondition *string `json:"price_condition"`
@@ -150,6 +184,8 @@ type Pick struct {
 	Network string `json:"network"`
 	// Number of different payers in 30 days that settlements name; null if none names one.
 	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// As [Traction.OrganicBuyers30d].
+	OrganicBuyers30d *int64 `json:"organic_buyers_30d"`
 }
 
 // AggregateStats: statistics of the whole directory.
@@ -236,6 +272,10 @@ type DirectoryTraction struct {
 	VolumeUSD30d *Decimal `json:"volume_usd_30d"`
 	// Number of settlements in 30 UTC days.
 	SettlementCount30d *int64 `json:"settlement_count_30d"`
+	// Sum of the services' organic_volume_usd_30d.
+	OrganicVolumeUSD30d *Decimal `json:"organic_volume_usd_30d"` // beyond the contract
+	// Sum of the services' organic_tx_count_30d.
+	OrganicSettlementCount30d *int64 `json:"organic_settlement_count_30d"` // beyond the contract
 	// Always null, because buyers of different services are not compared.
 	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
 	// Number of services whose traction is measured.

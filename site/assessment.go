@@ -250,6 +250,20 @@ type Traction struct {
 	TxCount30d *int64 `json:"tx_count_30d"`
 	// As [Pick.UniqueBuyers30d].
 	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// Volume that neither relatives, which are recipients of the operator, nor scouts paid, who pay many a little.
+	OrganicVolumeUSD30d *Decimal `json:"organic_volume_usd_30d"` // beyond the contract
+	// Number of these settlements.
+	OrganicTxCount30d *int64 `json:"organic_tx_count_30d"` // beyond the contract
+	// Number of buyers that are neither relatives nor scouts; null if unique_buyers_30d is.
+	OrganicBuyers30d *int64 `json:"organic_buyers_30d"` // beyond the contract
+	// Number of organic buyers that paid on two or more UTC days of 30.
+	ReturningBuyers30d *int64 `json:"returning_buyers_30d"` // beyond the contract
+	// Number of organic buyers that paid on one UTC day of 30.
+	OneTimeBuyers30d *int64 `json:"one_time_buyers_30d"` // beyond the contract
+	// Number of buyers that are scouts.
+	ScoutBuyers30d *int64 `json:"scout_buyers_30d"` // beyond the contract
+	// Number of buyers that are relatives, the service itself included.
+	SelfBuyers30d *int64 `json:"self_buyers_30d"` // beyond the contract
 	// Time of the newest settlement.
 	LastSettlementAt *Time `json:"last_settlement_at"`
 	// Share of the 30-day volume that the largest payer paid.
@@ -258,9 +272,8 @@ type Traction struct {
 	Top3BuyersShare30d *float64 `json:"top_3_buyers_share_30d" max:"1"`
 	// Whether three payers account for nearly all of the volume.
 	ConcentratedVolume bool `json:"concentrated_volume"`
-	// Average daily volume of the last 7 days divided by that of the last 30 days, of all settlements at the
-	// recipients, not divided among services that share them; null without volume in 30 days, and until the first
-	// settlement and the measuring of its networks are 30 days old.
+	// Average daily volume of 7 UTC days divided by that of 30, without today, not divided among services that share a
+	// recipient; null without volume in 30 days, and until the first settlement and the measuring are 30 days old.
 	Trend7dVs30d *float64 `json:"trend_7d_vs_30d"`
 	// Whether other services use the same recipient address.
 	SharedPayout bool `json:"shared_payout"`
@@ -286,14 +299,33 @@ type Traction struct {
 	SharedWithServices []SharedWithItem `json:"shared_with_services"`
 	// Share of the address's volume that is counted for this service: 1 / (shared_with + 1).
 	ProQuotaShare float64 `json:"pro_quota_share" max:"1"`
-	// Whether part of the figures of 30 days is of recipients that services of other operators named first on the same
-	// day, so that nobody knows whose sales they are.
+	// Whether part of the figures of 30 days is of recipients that services of other operators name, too.
 	SharedWithStrangers bool `json:"shared_with_strangers"` // beyond the contract
+	// Alone has the sums and buyers of the part of 30 days that is shared with no other operator; nil without such a
+	// part, and unless SharedWithStrangers.
+	Alone *Traction `json:"-"`
 	// What the figures leave out.
 	Caveat string `json:"caveat"`
 	// What the all-time figures leave out.
 	AllTimeCaveat string `json:"all_time_caveat"`
 }
+
+// Merit returns the figures that speak for a service: those of the days on which it shared its recipients with no other
+// operator. It returns nil if there are none, because nobody knows whose sales shared ones are.
+func (t *Traction) Merit() *Traction {
+	if t.SharedWithStrangers {
+		return t.Alone
+	}
+	return t
+}
+
+// A scout is an account that paid at least ScoutRecipients recipients in 30 days, on average at most ScoutSettlements
+// settlements and ScoutUSD dollars to each.
+const (
+	ScoutRecipients  = 20
+	ScoutSettlements = 2
+	ScoutUSD         = "0.1"
+)
 
 // SettledVia is a facilitator's share of a service's last 30 days.
 type SettledVia struct {

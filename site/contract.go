@@ -11,7 +11,7 @@ var GoFiles embed.FS
 
 // Enums contains the lists that tags of fields name: a field with enum:"Grades" has one of Grades.
 var Enums = map[string][]string{
-	"AdviceLevels":      {AdviceGood, AdviceCaution, AdviceDoNotPay, AdviceUnknown},
+	"AdviceLevels":      AdviceLevels,
 	"BodyEncodings":     {"utf-8", "base64"},
 	"BuyerNeeds":        {"deposit", "account", "approval", "subscription"},
 	"CandidateEvidence": CandidateEvidence,

@@ -44,8 +44,8 @@ type NetworkCoverage struct {
 	Filling *int64 `json:"filling"`
 	// Authorisations in the last 30 UTC days, by token address.
 	Tokens []TokenCoverage `json:"tokens"`
-	// Settlements of all measured facilitators, by UTC day of the last 90, today last; days without a settlement are
-	// left out, and every day is left out if the network is not measured.
+	// Settlements of all measured facilitators, by UTC day of the last 90, today last, without days that have none;
+	// empty if the network is not measured.
 	Timeseries []VolumePoint `json:"timeseries"`
 	// The same days by token, by token address; the sums of a day are those of timeseries.
 	TimeseriesByToken []TokenSeries `json:"timeseries_by_token"`
@@ -80,7 +80,7 @@ type TokenPoint struct {
 
 // NetworkFacilitator says what a facilitator settled on a network.
 //
-// It compares 30 UTC days, including today, with the 30 before.
+// It has 30 UTC days, including today, and the 30 before.
 type NetworkFacilitator struct {
 	// Id of the facilitator.
 	FacilitatorID string `json:"facilitator_id"`
@@ -92,8 +92,7 @@ type NetworkFacilitator struct {
 	TxCount30d int64 `json:"tx_count_30d"`
 	// Volume on the network in the 30 UTC days before, in USD.
 	VolumeUSDPrev30d Decimal `json:"volume_usd_prev_30d"`
-	// Volume of 30 days divided by that of the 30 before; 1 is steady. Null without volume in the days before, and
-	// until 60 days after the facilitator's first settlement on the network.
+	// As [FacilitatorDetail.Trend30dVsPrev30d], on the network.
 	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"`
 }
 

@@ -98,8 +98,7 @@ type CatalogueInput struct {
 	// Name of the tool to call; only of type mcp.
 	ToolName string `json:"toolName,omitempty"`
 
-	// JSON schema of the tool's arguments, as the server lists it, with keys sorted; only of type mcp, and absent if
-	// the server gives none of at most 4 KiB.
+	// JSON schema of an MCP tool's arguments, as the server lists it, with keys sorted; absent above 4 KiB.
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
@@ -111,9 +110,11 @@ type AddressLookup struct {
 	URL string `json:"url"`
 	// The service that has the endpoint.
 	Service LookupService `json:"service"`
-	// Whether a standard client could sign a payment.
-	Signable bool `json:"signable"`
-	// Why a standard client could not sign a payment; null if it could.
+	// The worst verdict on its endpoints.
+	Verdict string `json:"verdict_level"`
+	// Whether each of them is payable.
+	Payable bool `json:"payable"`
+	// Why not; null if they are.
 	Reason *string `json:"reason"`
 	// Every current payment option.
 	Prices []LookupPrice `json:"prices"`
@@ -146,8 +147,8 @@ type RecipientLookup struct {
 // RecipientService is a service that is paid at a recipient's address.
 type RecipientService struct {
 	LookupService
-	// As [AddressLookup.Signable].
-	Signable bool `json:"signable"` // a standard client could pay each endpoint that is paid here
+	// As [AddressLookup.Payable].
+	Payable bool `json:"payable"` // of each endpoint that is paid here
 	// Number of endpoints that are paid at this address.
 	EndpointCount int `json:"endpoint_count"`
 	// As [ServiceListItem.MinPriceUSD].
@@ -212,10 +213,9 @@ const MaxLookup = 2 << 10
 
 // Terms is what the directory knows about an endpoint in addition to the fields of Endpoint.
 type Terms struct {
-	Signable bool           // a standard client could sign a payment
-	Reason   string         // why it could not; "" if Signable
-	Payable  bool           // pages may show how to pay it: no known fact says that the money would be lost
-	Prices   []PricingTerms // one for each entry of the endpoint's Pricing
+	Payable bool           // an official client pays it, and its verdict does not advise against that
+	Reason  string         // why not; "" if Payable
+	Prices  []PricingTerms // one for each entry of the endpoint's Pricing
 
 	InputSchema string // JSON schema of an MCP tool's input; "" for none
 
@@ -240,6 +240,7 @@ type RequestField struct {
 	Type        string // of JSON, "" if unknown
 	Description string
 	Example     string // "" without
+	Value       string // as compact JSON: the example, or else the first choice of a required field; "" without
 	Required    bool
 	Choices     []string // all values that are allowed, nil for any
 }
@@ -248,4 +249,5 @@ type RequestField struct {
 type PricingTerms struct {
 	Since Time
 	Extra string // as received; "" if absent
+	Name  string // of the network in the newest terms, if they are of version 1 of x402; else ""
 }

@@ -66,8 +66,7 @@ type EvidenceSiteAnswer struct {
 	Reason string `json:"reason"`
 	// Why not all of the document could be read, in words for its owner; null if it was.
 	Problem *string `json:"problem"`
-	// Number of endpoints of the service that the document declares; null for a document that declares none by its kind,
-	// and for one that could not be read.
+	// Number of endpoints that the document declares; null if its kind declares none, or if it could not be read.
 	Declared *int `json:"declared"`
 	// Entries of the document that are no endpoints to pay, by reason.
 	Skipped []EvidenceSkipped `json:"skipped"`

@@ -146,11 +146,10 @@ type FacilitatorDetail struct {
 	AvgSettlementUSD30d *Decimal `json:"avg_settlement_usd_30d"`
 	// The same since measurement began.
 	AvgSettlementUSDAll *Decimal `json:"avg_settlement_usd_all"`
-	// Volume of the last 7 UTC days, including today, divided by the volume of the 7 days before; 1 is steady; null
+	// Volume of the last 7 UTC days, without today, divided by the volume of the 7 days before; 1 is steady; null
 	// without volume then, and until 14 days after the first settlement.
 	Trend7dVsPrev7d *float64 `json:"trend_7d_vs_prev_7d"`
-	// Volume of the last 30 UTC days, including today, divided by the volume of the 30 days before; null without volume
-	// then, and until 60 days after the first settlement.
+	// The same of 30 days; null until 60 days after the first settlement.
 	Trend30dVsPrev30d *float64 `json:"trend_30d_vs_prev_30d"`
 	// How many listed services it settled payments for, and the largest.
 	ListedServices ListedServices `json:"listed_services"`
@@ -267,8 +266,8 @@ type FacilitatorSettler struct {
 
 	// beyond the contract
 
-	// What recognises a settlement: the account that sent it, or a mark that the payer's software writes into it: the
-	// first five bytes of its memo, or its source tag. Any payer can write a mark.
+	// What recognises a settlement: the account that sent it, or a mark that any payer can write into it: the first
+	// five bytes of its memo, or its source tag.
 	Kind string `json:"kind" enum:"SettlerKinds"`
 	// Whether the facilitator still uses the account.
 	Enabled bool `json:"enabled"` // the opposite of Deprecated

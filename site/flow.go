@@ -58,9 +58,8 @@ type FlowNode struct {
 	ID string `json:"id"`
 	// Column of the node; money flows from the first value to the last.
 	Column string `json:"column" enum:"FlowColumns"`
-	// What the node is: the column, or shared for a recipient that several services name and for their different
-	// categories, others for all nodes of the column that are not listed, unattributed for recipients that no listed
-	// service names.
+	// The column, or shared for a recipient of several services and for their different categories, others for all
+	// nodes of the column that are not listed, unattributed for recipients that no listed service names.
 	Kind string `json:"kind" enum:"FlowKinds"`
 	// Id of a facilitator, CAIP-2 id of a network, category, slug of a service, or the network and address of a shared
 	// recipient with a colon between them; the kind of any other node.

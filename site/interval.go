@@ -39,3 +39,16 @@ func Interval(own time.Duration, failingSince *time.Time, now time.Time) time.Du
 	}
 	return own
 }
+
+// The state that a visit found is known for KnownIntervals times the planned interval, at least for LeastKnown.
+const (
+	KnownIntervals = 2
+	LeastKnown     = time.Hour
+)
+
+// KnownFor returns how long the state that a visit found is known after it, if no other visit counts, by the time until
+// the next planned visit.
+func KnownFor(interval time.Duration) time.Duration { return max(LeastKnown, KnownIntervals*interval) }
+
+// SharePercent returns 100 × a part of a whole, which is not 0, rounded half up to two decimals.
+func SharePercent(part, whole int64) float64 { return float64((20_000*part+whole)/(2*whole)) / 100 }

@@ -16,10 +16,12 @@ const (
 
 // The orders of services that no file contains.
 const (
-	OrderVolume   = "volume"
-	OrderBuyers   = "buyers"
-	OrderGrade    = "grade"
-	OrderResponse = "response"
+	OrderVolume        = "volume"
+	OrderBuyers        = "buyers"
+	OrderOrganicVolume = "organic_volume"
+	OrderOrganicBuyers = "organic_buyers"
+	OrderGrade         = "grade"
+	OrderResponse      = "response"
 )
 
 // Orders lists the orders of files, the default first.
@@ -43,6 +45,8 @@ var ColumnOrders = []Order{
 	{Name: OrderEndpoints, Column: "endpoint_count", Descending: true},
 	{Name: OrderVolume, Column: "volume_usd_30d", Descending: true},
 	{Name: OrderBuyers, Column: "unique_buyers_30d", Descending: true},
+	{Name: OrderOrganicVolume, Column: "organic_volume_usd_30d", Descending: true},
+	{Name: OrderOrganicBuyers, Column: "organic_buyers_30d", Descending: true},
 	{Name: OrderGrade, Column: "grade"}, // A is first, unknown last
 	{Name: OrderResponse, Column: "avg_response_time_ms"},
 }

@@ -59,7 +59,7 @@ type RankingTerms struct {
 	Compliance float64 `json:"compliance" max:"100"`
 	// Price compared with the median of the candidates, which has 50.
 	Price float64 `json:"price" max:"100"`
-	// Buyers and volume of 30 days, whichever is worth less.
+	// Organic buyers and volume of 30 days, whichever is worth less.
 	Traction float64 `json:"traction" max:"100"`
 	// How lately the service answered with usable payment terms.
 	Recency float64 `json:"recency" max:"100"`
@@ -79,7 +79,8 @@ type RankingMeta struct {
 	ReadAs []Reading `json:"read_as"`
 	// Number of services that match and are not excluded by their facts.
 	Candidates int `json:"candidates"`
-	// Median of the candidates' lowest prices in US dollars, as a decimal string; null without prices.
+	// Median price of the candidates' operators, each at its dearest endpoint, in US dollars, as a decimal string; null
+	// without one.
 	MedianPriceUSD *string `json:"median_price_usd"`
 	// Number of services that match but are excluded.
 	ExcludedCount int `json:"excluded_count"`

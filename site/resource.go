@@ -37,9 +37,10 @@ type ServiceListItem struct {
 	// Networks on which the service accepts payment: abbreviations, or CAIP-2 ids of networks without one, in the order
 	// of their bytes.
 	Networks []string `json:"networks"`
-	// Percentage of counted checks in the last 24 hours that were up; null if there were none.
+	// Uptime of the last 24 full UTC hours: percentage of the known time in which the service was up; null if nothing is
+	// known.
 	Uptime24h *float64 `json:"uptime_24h" max:"100"`
-	// Mean time until the response headers arrive, over the last 24 hours, in milliseconds.
+	// Mean time until the response headers arrive, without opening the connection, over the last 24 hours, in milliseconds.
 	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
 	// Time of the last check, also of one that does not count.
 	LastCheckedAt *Time `json:"last_checked_at"`
@@ -51,8 +52,7 @@ type ServiceListItem struct {
 	RiskReason *string `json:"risk_reason"`
 	// CAIP-2 ids of the same networks, in the same order.
 	NetworksCAIP2 []string `json:"networks_caip2"`
-	// Whether a check received a usable payment request in the last 7 days, and no known fact says that money sent
-	// would be lost: some row has a recipient that can be paid, and no recipient keeps changing.
+	// Whether a check received a usable payment request in the last 7 days, and the advice is good or caution.
 	PaymentReady bool `json:"payment_ready"`
 	// Origin of the listing: submitted, or imported:<origin>.
 	Source string `json:"source"`
@@ -64,8 +64,8 @@ type ServiceListItem struct {
 	PausedAt *Time `json:"paused_at,omitempty"`
 	// When the operator of this directory retired the service; absent if it is listed.
 	DelistedAt *Time `json:"delisted_at,omitempty"`
-	// Since when every counted check failed of a service that is gone, which is after 60 UTC days with such checks;
-	// absent for any other service. Lists and counts leave out services that are gone, unless include contains gone.
+	// Since when every counted check of a service that is gone has failed, for at least 60 UTC days; absent for any
+	// other. Lists and counts leave out services that are gone, unless include contains gone.
 	GoneSince *Time `json:"gone_since,omitempty"`
 
 	// The compact assessment; only with include=assessment.
@@ -92,7 +92,7 @@ type ServiceDetail struct {
 	// As [ServiceListItem.Status].
 	Status   string `json:"status"`
 	Verified bool   `json:"verified"`
-	// When the proof expires.
+	// When the proof ends: 7 days after the token was last seen, or when it was missing.
 	VerifiedUntil *Time `json:"verified_until"`
 	PaymentReady  bool  `json:"payment_ready"`
 	// Time of the last successful check plus 7 days, also if payment_ready is false for another reason; null if no
@@ -156,8 +156,7 @@ type ServiceDetail struct {
 	OfflineSince *Time `json:"offline_since"`
 	// The newest incidents of the last 90 UTC days, newest first, at most 20.
 	Incidents []Incident `json:"incidents"`
-	// What makes the service harder to find, to read or to pay for some buyers, with the fix, for its owner. Hints
-	// affect no grade, status or order.
+	// For its owner: what makes the service harder to find, to read or to pay.
 	Hints []Hint `json:"hints"`
 	// For each public source that is read: whether it lists the service, and why not all of it; by name. The catalogues of
 	// CDP and x402scan are there too, read or not, if an endpoint breaks one of their rules.
@@ -186,22 +185,21 @@ func (d *ServiceDetail) Item() ServiceListItem {
 	return item
 }
 
-// IsAdvised reports whether pages may show how to pay the service: nothing is known by which a payment would be lost,
-// and enough is known to say so.
-func (d *ServiceDetail) IsAdvised() bool {
-	level := d.Assessment.Advice.Level
-	return level == AdviceGood || level == AdviceCaution
-}
+// IsAdvised reports whether pages may show how to pay the service, by its advice.
+func (d *ServiceDetail) IsAdvised() bool { return d.Assessment.Advice.IsAdvised() }
 
-// UptimeWindows: percentage of counted checks that were up, by window; null if a window has no checks.
+// UptimeWindows: percentage of the known time in which the service was up, by window; null if nothing is known.
+//
+// The state that a counted check found is known until the next one, but no longer than twice the planned interval (at
+// least an hour). All windows end with the last full UTC hour.
 type UptimeWindows struct {
-	// The last 24 complete UTC hours and the current hour.
+	// The last 24 full UTC hours.
 	H24 *float64 `json:"24h" max:"100"`
-	// 7 UTC days, including today.
+	// 7 UTC days, the last of which is today up to the last full hour.
 	D7 *float64 `json:"7d" max:"100"`
-	// 30 UTC days, including today.
+	// 30 UTC days, the last of which is today up to the last full hour.
 	D30 *float64 `json:"30d" max:"100"`
-	// 90 UTC days, including today.
+	// 90 UTC days, the last of which is today up to the last full hour.
 	D90 *float64 `json:"90d" max:"100"`
 	// How much data is behind each window.
 	Coverage Coverage `json:"coverage"`
@@ -221,12 +219,18 @@ type Coverage struct {
 
 // CoverageWindow says how much data is behind one uptime window.
 //
-// It counts the UTC days with a counted check, and the counted checks.
+// It counts the UTC days with a counted check, the counted checks, and the time in which the state was known.
 type CoverageWindow struct {
 	// Number of UTC days with a counted check.
 	DaysCovered int `json:"daysCovered"`
 	// Number of counted checks.
 	CheckCount int64 `json:"checkCount"`
+	// Milliseconds in which it was known whether the service was up.
+	KnownMS int64 `json:"knownMs"`
+	// Milliseconds of these in which the service was up. Uptime is 100 × upMs / knownMs.
+	UpMS int64 `json:"upMs"`
+	// Percentage of the window that is known.
+	KnownPercent float64 `json:"knownPercent" max:"100"`
 }
 
 // Endpoint is one paid endpoint of a service.
@@ -262,9 +266,10 @@ type Endpoint struct {
 	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
 	// Payment protocol of the first price, x402 before others; null without a price.
 	Protocol *string `json:"protocol" enum:"PriceProtocols"`
-	// Whether the newest conclusive answer, and so the terms, were given to a signed request (Web Bot Auth). A request
-	// without a signature, as clients send, may be answered with other terms, or not at all.
+	// Whether the newest conclusive answer, and so the terms, were given to a signed request (Web Bot Auth).
 	AnsweredSigned bool `json:"answered_signed"`
+	// Whether it may be paid, and why.
+	Verdict Advice `json:"verdict"`
 }
 
 // X402Pricing returns the prices over x402, which come first. A price without a protocol is of an earlier version of
@@ -318,6 +323,10 @@ type PricingEntry struct {
 	RecipientCanReceive *bool `json:"recipient_can_receive"`
 	// Why the recipient cannot receive the asset; null unless that is so.
 	RecipientReason *string `json:"recipient_reason" enum:"ReceptionReasons"`
+	// As [Advice.Level].
+	VerdictLevel string `json:"verdict_level"`
+	// Code of the main reason; null if good.
+	VerdictCode *string `json:"verdict_code"`
 }
 
 // PayableBy says who can pay by an option, and what a buyer needs first. It is no judgment of the service.
@@ -473,20 +482,27 @@ type PayToChange struct {
 	ObservedAt Time `json:"observed_at"`
 }
 
-// UptimeDataPoint is a UTC day with at least one counted check.
+// IsReplacement reports whether one recipient took the place of another.
+func (c PayToChange) IsReplacement() bool { return c.OldPayTo != nil && c.NewPayTo != nil }
+
+// UptimeDataPoint is the uptime of a service on a UTC day.
 type UptimeDataPoint struct {
 	// Start of the UTC day.
 	PeriodStart Time `json:"period_start"`
-	// End of the UTC day; for today, the time of the latest check.
+	// End of the UTC day; for today, the last full hour.
 	PeriodEnd Time `json:"period_end"`
-	// Percentage of the day's counted checks that were up.
+	// Percentage of the day's known time in which the service was up.
 	UptimePercentage float64 `json:"uptime_percentage" max:"100"`
-	// Mean time until the response headers arrived on that day, in milliseconds.
+	// Mean time until the response headers arrived on that day, without opening the connection, in milliseconds.
 	AvgResponseTimeMS *int `json:"avg_response_time_ms"`
 	// Number of counted checks on that day.
 	TotalChecks int64 `json:"total_checks"`
 	// Number of counted checks that were up.
 	SuccessfulChecks int64 `json:"successful_checks"`
+	// Milliseconds of the day in which it was known whether the service was up.
+	KnownMS int64 `json:"known_ms"`
+	// Milliseconds of these in which the service was up.
+	UpMS int64 `json:"up_ms"`
 }
 
 // CheckEntry is one check of a service: requests to its endpoints, without payment.
@@ -501,7 +517,7 @@ type CheckEntry struct {
 	IsUp bool `json:"is_up"`
 	// HTTP status of the first paid response, or of the first response if none was paid; null if there was none.
 	StatusCode *int `json:"status_code"`
-	// Median time until the response headers arrived, in milliseconds.
+	// Median time until the response headers arrived, without opening the connection, in milliseconds.
 	ResponseTimeMS *int `json:"response_time_ms"`
 	// Number of endpoints that requested payment in this check.
 	EndpointsFound int `json:"endpoints_found"`
@@ -580,9 +596,8 @@ var ChangeSummaries = []any{SchemaSummary{}, PriceSummary{}, PayToSummary{}, Sou
 //
 // It is the summary of a schema_changed record. Its strings are lines of ten fields; see change.SchemaLine.
 type SchemaSummary struct {
-	// Lines added, each of ten fields with a space between them: method, path, scheme, network, asset, asset name,
-	// version, an empty field, timeout, extra. No field contains a space: inside the first nine it is written %20,
-	// inside the tenth, which is JSON text, \u0020.
+	// Lines added: method, path, scheme, network, asset, asset name, version, an empty field, timeout and extra, with a
+	// space between them. Inside a field a space is written %20, inside extra, which is JSON text, \u0020.
 	SchemaAdded []string `json:"schemaAdded"`
 	// Lines removed, in the form of schemaAdded.
 	SchemaRemoved []string `json:"schemaRemoved"`

@@ -55,8 +55,8 @@ type CompactAssessment struct {
 	// As [ServiceListItem.RiskLevel].
 	RiskLevel    string `json:"risk_level"`
 	PaymentReady bool   `json:"payment_ready"`
-	// Whether a standard client could sign a payment for at least one endpoint; null if it is not known.
-	Signable *bool `json:"signable"`
+	// Whether an endpoint is payable; null if it is not known.
+	Payable *bool `json:"payable"`
 	// The lowest counted price in US dollars by network, as decimal strings.
 	PricesUSD map[string]string `json:"prices_usd"`
 	// What a buyer needs first for these prices, by network; a price without a condition is not named.
@@ -87,6 +87,8 @@ type CompactAssessment struct {
 	Summary *SynthesisText `json:"summary"`
 	// As [ServiceListItem.Source].
 	Source string `json:"source"`
+	// Slug of its operator's first service, or null if the operator is not known.
+	Operator *string `json:"operator"`
 	// Payment protocols that the graded responses of active endpoints show: x402 and the version of its terms, and
 	// signs of others.
 	Protocols []string `json:"protocols"`
@@ -104,7 +106,11 @@ type CompactTraction struct {
 	// As [Traction.TxCount30d].
 	TxCount30d *int64 `json:"tx_count_30d"`
 	// As [Pick.UniqueBuyers30d].
-	UniqueBuyers30d  *int64   `json:"unique_buyers_30d"`
+	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
+	// As [Traction.OrganicVolumeUSD30d].
+	OrganicVolumeUSD30d *Decimal `json:"organic_volume_usd_30d"`
+	// As [Traction.OrganicBuyers30d].
+	OrganicBuyers30d *int64   `json:"organic_buyers_30d"`
 	TopBuyerShare30d *float64 `json:"top_buyer_share_30d"`
 	SharedPayout     bool     `json:"shared_payout"`
 }
@@ -132,8 +138,39 @@ type RowEndpoint struct {
 	PriceConditions map[string]string `json:"price_conditions,omitempty"`
 	// Whether every price is on a test network.
 	Testnet bool `json:"testnet"`
-	// Whether a standard client could pay it, and no known fact says that the money would be lost.
+	// Whether an official client pays it, and its verdict does not advise against that.
 	Payable bool `json:"payable"`
+}
+
+// Prices returns the lowest counted price by network.
+func (e *RowEndpoint) Prices() map[string]Decimal {
+	prices := make(map[string]Decimal, len(e.PricesUSD))
+	for network, price := range e.PricesUSD {
+		prices[network] = Decimal(price)
+	}
+	if e.PricesUSD == nil && e.PriceUSD != nil {
+		for _, network := range e.Networks {
+			prices[network] = Decimal(*e.PriceUSD)
+		}
+	}
+	return prices
+}
+
+// dearestPrices returns the price of the dearest payable endpoint by network. A comparison of services reads it, because
+// the lowest price may be that of an endpoint which does nothing.
+func (r *ServiceRow) dearestPrices() map[string]Decimal {
+	dearest := map[string]Decimal{}
+	for i := range r.Endpoints {
+		if !r.Endpoints[i].Payable {
+			continue
+		}
+		for network, price := range r.Endpoints[i].Prices() {
+			if most, ok := dearest[network]; !ok || price.Compare(most) > 0 {
+				dearest[network] = price
+			}
+		}
+	}
+	return dearest
 }
 
 // PriceOn returns the price on a network, or with "" the lowest, and what a buyer needs first for it; "" for none.
@@ -229,7 +266,7 @@ var Columns = []Column{
 	{ColumnGone, ColumnBoolean, func(r *ServiceRow) any { return r.GoneSince != nil }},
 	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.ComplianceGrade }},
 	{"payment_ready", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.PaymentReady }},
-	{"signable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Signable }},
+	{"payable", ColumnBoolean, func(r *ServiceRow) any { return r.Assessment.Payable }},
 	{"prices_usd", ColumnPrices, func(r *ServiceRow) any { return r.Assessment.PricesUSD }},
 	{"uptime_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.ReliabilityUptime30d }},
 	{"checks_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Checks30d }},
@@ -237,6 +274,12 @@ var Columns = []Column{
 	{"last_success_at", ColumnText, func(r *ServiceRow) any { return r.Assessment.LastSuccessAt }},
 	{"volume_usd_30d", ColumnMoney, func(r *ServiceRow) any { return text(r.Assessment.Traction.VolumeUSD30d) }},
 	{"unique_buyers_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Traction.UniqueBuyers30d }},
+	{"organic_volume_usd_30d", ColumnMoney, func(r *ServiceRow) any {
+		return text(r.Assessment.Traction.OrganicVolumeUSD30d)
+	}},
+	{"organic_buyers_30d", ColumnNumber, func(r *ServiceRow) any { return r.Assessment.Traction.OrganicBuyers30d }},
+	{"operator", ColumnText, func(r *ServiceRow) any { return r.Assessment.Operator }},
+	{"dearest_usd", ColumnPrices, func(r *ServiceRow) any { return texts(r.dearestPrices()) }},
 	{"source", ColumnSet, func(r *ServiceRow) any { return sources(r.Assessment.Source) }},
 	{"protocols", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Protocols }},
 	{"methods", ColumnSet, func(r *ServiceRow) any { return r.Assessment.Methods }},
@@ -252,6 +295,15 @@ func ColumnByName(name string) *Column {
 
 // text returns a decimal as a string, nil for nil.
 func text(d *Decimal) *string { return (*string)(d) }
+
+// texts returns decimals as strings.
+func texts(prices map[string]Decimal) map[string]string {
+	list := make(map[string]string, len(prices))
+	for network, price := range prices {
+		list[network] = string(price)
+	}
+	return list
+}
 
 // sources returns a source and what it is a kind of: imported:x is also imported.
 func sources(source string) []string {

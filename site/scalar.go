@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 )
@@ -92,6 +93,32 @@ func DecimalOf(r *big.Rat) Decimal {
 		return "0" // callers sum amounts, which are not negative
 	}
 	return d
+}
+
+// LeastPlausibleUSD is the lowest price in dollars that moves a median or a rank. Who asks for less asks for nothing, or
+// for attention.
+const LeastPlausibleUSD Decimal = "0.0001"
+
+// Median returns the price in the middle, of an even number the mean of the two in the middle, and "" without prices. It
+// sorts prices.
+func Median(prices []Decimal) Decimal {
+	n := len(prices)
+	if n == 0 {
+		return ""
+	}
+	slices.SortFunc(prices, Decimal.Compare)
+	low, high := prices[(n-1)/2], prices[n/2]
+	if low == high {
+		return low
+	}
+	_, a, _ := strings.Cut(string(low), ".")
+	_, b, _ := strings.Cut(string(high), ".")
+	sum := new(big.Rat).Add(low.Rational(), high.Rational())
+	mean, err := ParseDecimal(sum.Quo(sum, big.NewRat(2, 1)).FloatString(max(len(a), len(b)) + 1))
+	if err != nil {
+		return low // impossible: the mean of decimals is not negative
+	}
+	return mean
 }
 
 // Rational returns the number for arithmetic, 0 for a text that is not a decimal.

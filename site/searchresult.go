@@ -61,5 +61,7 @@ var SearchOrders = []Order{
 	{Name: "price", Column: "prices_usd", Within: "network"},
 	{Name: "uptime", Column: "uptime_30d", Descending: true},
 	{Name: "speed", Column: "avg_response_time_ms"},
-	{Name: "volume", Column: "volume_usd_30d", Descending: true},
+	{Name: OrderVolume, Column: "volume_usd_30d", Descending: true},
+	{Name: OrderOrganicVolume, Column: "organic_volume_usd_30d", Descending: true},
+	{Name: OrderOrganicBuyers, Column: "organic_buyers_30d", Descending: true},
 }

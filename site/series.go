@@ -66,9 +66,9 @@ type ScorePoint struct {
 	// Share of the 30 days up to this day on which no price changed; null before the first price.
 	PriceStability *float64 `json:"price_stability" max:"1"`
 
-	// Percentage of the UTC day's counted checks that were up, like uptime_percentage.
+	// Percentage of the UTC day's known time in which the service was up, like uptime_percentage.
 	Uptime24h *float64 `json:"uptime_24h" max:"100"`
-	// Percentage of counted checks that were up, over the 30 UTC days that end with the day.
+	// Percentage of the known time in which the service was up, over the 30 UTC days that end with the day.
 	Uptime30d *float64 `json:"uptime_30d" max:"100"`
 	Recorded
 	// End of the time that the point covers: the end of its UTC day; for today, the last visit.
@@ -78,8 +78,8 @@ type ScorePoint struct {
 // Recorded is what was published of a service last on a UTC day. All of it is null for a day on which nothing was
 // recorded.
 type Recorded struct {
-	// Grade that was published last on that day. This and the fields up to methodology are null for a day on which
-	// nothing was recorded, such as one before the directory recorded them.
+	// Grade that was published last on that day. This and the fields up to methodology are null for a day without a
+	// record.
 	ComplianceGrade *string `json:"compliance_grade" enum:"Grades"`
 	// Number of compliance checks that passed.
 	CompliancePassed *int `json:"compliance_passed"`
@@ -112,8 +112,8 @@ type BuyersPoint struct {
 // BuyersDays is the length of a series of buyers in UTC days.
 const BuyersDays = 90
 
-// UptimeDays are 90 UTC days, today last: one more than the whole percentage of checks that were up, 0 without a check.
-// A day has 101 only if no check failed. They are a small form of what v1/services/{slug}/uptime publishes.
+// UptimeDays are 90 UTC days, today last: one more than the whole percentage of the known time in which the service was
+// up, 0 if nothing is known. A day has 101 only if the service was up all known time. They are a small form of what v1/services/{slug}/uptime publishes.
 type UptimeDays [90]uint8
 
 // UptimeDaysOf returns the days of points that end today.
@@ -122,10 +122,10 @@ func UptimeDaysOf(points []UptimeDataPoint, now time.Time) (days UptimeDays) {
 	for i := range points {
 		p := &points[i]
 		at := len(days) - 1 - int(today.Sub(p.PeriodStart.Time)/(24*time.Hour))
-		if at < 0 || at >= len(days) || p.TotalChecks <= 0 {
+		if at < 0 || at >= len(days) || p.KnownMS <= 0 {
 			continue
 		}
-		days[at] = uint8(1 + 100*p.SuccessfulChecks/p.TotalChecks)
+		days[at] = uint8(1 + 100*p.UpMS/p.KnownMS)
 	}
 	return days
 }

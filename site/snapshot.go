@@ -75,6 +75,7 @@ func TrendOf(t *Traction) Trend {
 // render the service's own files and then drops it, because a large directory does not fit into memory. For services in
 // Changes.Feed it keeps Detail.Slug and Detail.Endpoints, which contain the units of changed prices.
 type ListingDetail struct {
+	Operator      string         // slug of the first service of its operator; "" if it is not known
 	Detail        ServiceDetail  // v1/services/{slug}.json
 	Changes       []ChangeRecord // newest first: on the service's page, and in the service's log of changes
 	Terms         []Terms        // one for each of Detail.Endpoints: v1/lookup/… and discovery/resources…
@@ -95,6 +96,8 @@ type ServiceFiles struct {
 	Buyers []BuyersPoint // v1/services/{slug}/buyers…, BuyersDays
 
 	Settlements Settlements // v1/services/{slug}/settlements.json
+
+	Incidents []IncidentDetail // v1/incidents/{id}.json, for each of Detail.Incidents
 
 	// OlderVolume returns the days before Volume, back to the first settlement; nil if there are none.
 	OlderVolume func() ([]VolumePoint, error)

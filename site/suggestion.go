@@ -11,8 +11,7 @@ import (
 type Suggestion struct {
 	// What the reader suggests, up to 2,000 characters; white space around it is removed.
 	Text string `json:"text"`
-	// What it is about: a service to list, a correction of what is published, a feature of the directory, or something
-	// else, which is the default.
+	// What it is about: a service to list, a correction, a feature of the directory, or something else, the default.
 	Category string `json:"category,omitempty" enum:"SuggestionCategories"` // one of SuggestionCategories
 	// Address for an answer; never published.
 	Email string `json:"email,omitempty" format:"email"` // "" if the reader wants no answer

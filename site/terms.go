@@ -52,8 +52,7 @@ type Term struct {
 	// Inverse document frequency times 100: the natural logarithm of 1 + (services - n + 0.5) / (n + 0.5), if n
 	// services have the term.
 	IDF int `json:"idf"`
-	// Place of the first service with the term, in the order of the slugs in the index, then the distance of each
-	// further one from the one before.
+	// Place of the first service with the term, by slug, then the distance of each further one from the one before.
 	Gaps []int `json:"gaps"`
 	// How much of idf each of these services gets, in percent from 1 to 100.
 	Weights []int `json:"weights"`

@@ -45,7 +45,7 @@ const cells = (() => {
 	const millis = (ms) => ms === null ? unknown()
 		: ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
 	const state = (status) => {
-		const known = ["online", "degraded", "offline"].includes(status) ? status : "unknown";
+		const known = siteTables.statuses.includes(status) ? status : siteTables.unknown;
 		const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
 		mark.setAttribute("class", "mark");
 		mark.setAttribute("aria-hidden", "true");
@@ -53,9 +53,18 @@ const cells = (() => {
 			.setAttribute("href", "#mark-" + known);
 		return make("span", { class: "state state-" + known }, mark, known);
 	};
-	// advice is display.AdviceLevel.
-	const advice = (level) => ({ good: "Good to pay", caution: "Caution", do_not_pay: "Do not pay" })[level] ?? "Unknown";
+	// verdict returns how a level of the advice is shown. Only the tables before the script know levels and their words.
+	const verdict = (level) =>
+		siteTables.verdicts[Object.hasOwn(siteTables.verdicts, level) ? level : siteTables.unknown];
+	// advice is display.Advice.
+	const advice = (level, reason) => verdict(level).words + (reason ? ": " + words(reason, 300) : "");
+	const isAdvised = (level) => verdict(level).advised;
+	const adviceMark = (level, reason) =>
+		make("strong", { class: "advice advice-" + words(level, 32) }, advice(level, reason));
 	const chips = (codes, names) => codes.length === 0 ? unknown() :
 		make("ul", { class: "chips" }, ...codes.map((code) => make("li", { title: code }, names.get(code) || code)));
-	return { make, words, group, count, unknown, decimal, dollars, condition, percent, millis, state, advice, chips };
+	return {
+		make, words, group, count, unknown, decimal, dollars, condition, percent, millis, state, advice, adviceMark,
+		isAdvised, chips,
+	};
 })();

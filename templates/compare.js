@@ -40,14 +40,14 @@
 	// for the best value.
 	const rows = [
 		["Risk", [
-			["May I pay it?", (s) => words(cells.advice(s.assessment.advice.level) + ": " + list(s.assessment.advice.reasons).map((r) => r.text)
-				.join("; "), 300)],
+			["Should I pay?", (s) => cells.advice(s.assessment.advice.level,
+				list(s.assessment.advice.reasons).map((r) => words(r.text, 100)).join("; "))],
 			["Flags", (s) => list(s.assessment.risk.flags).length
 				? make("ul", {}, ...list(s.assessment.risk.flags)
 					.map((f) => make("li", {}, words(f.level, 32) + ": " + words(f.title, 100))))
 				: s.assessment.risk.level === "clean" ? "no flags" : unknown(),
 			(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length
-				? ["clean", "warning", "danger"].indexOf(s.assessment.risk.level) : null, -1, "lowest risk"],
+				? siteTables.risks.indexOf(s.assessment.risk.level) : null, -1, "lowest risk"],
 		]],
 		["Availability", [
 			["Status", (s) => state(s.status)],
@@ -94,6 +94,10 @@
 				(s) => measured(s, s.assessment.traction.tx_count_30d), 1, "most"],
 			["Buyers", (s) => oneOf(measured(s, s.assessment.traction.unique_buyers_30d), count),
 				(s) => measured(s, s.assessment.traction.unique_buyers_30d), 1, "most"],
+			["Organic volume", (s) => cents(measured(s, s.assessment.traction.organic_volume_usd_30d)),
+				(s) => measured(s, s.assessment.traction.organic_volume_usd_30d), 1, "most"],
+			["Organic buyers", (s) => oneOf(measured(s, s.assessment.traction.organic_buyers_30d), count),
+				(s) => measured(s, s.assessment.traction.organic_buyers_30d), 1, "most"],
 			["Largest buyer's share", (s) => share(measured(s, s.assessment.traction.top_buyer_share_30d)),
 				(s) => measured(s, s.assessment.traction.top_buyer_share_30d), -1, "least"],
 		]],

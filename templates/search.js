@@ -18,7 +18,8 @@
 	const given = new URLSearchParams(location.search), values = {};
 	for (const name of parameters) {
 		const value = given.getAll(name).find((v) => v !== "");
-		if (value !== undefined) values[name] = value;
+		const spellings = settings.spellings[name] ?? {}, spelling = value?.toLowerCase();
+		if (value !== undefined) values[name] = Object.hasOwn(spellings, spelling) ? spellings[spelling] : value;
 	}
 	const href = (of) => {
 		const w = new URLSearchParams();
@@ -152,13 +153,11 @@
 		const to = settings.categories[s.category];
 		lead.append(make(to ? "a" : "span", to ? { class: "tag", href: to } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));
-		lead.append(" ", make("strong", { class: "advice advice-" + words(s.advice_level, 32) },
-			cells.advice(s.advice_level)
-			+ (s.advice_reason === null ? "" : ": " + words(s.advice_reason, 300))));
+		lead.append(" ", cells.adviceMark(s.advice_level, s.advice_reason));
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
-		if (s.risk_level !== "danger" && s.endpoints.length > 0)
+		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
 			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map(offer)));
 		const cell = (label, kind, value) =>
 			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, ...[value].flat());

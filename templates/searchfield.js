@@ -21,7 +21,7 @@
 			})),
 			...data.map((s) => ({
 				text: words(s.name, 100) || s.slug, kind: words(s.category, 32),
-				warning: s.advice_level === "do_not_pay" ? cells.advice(s.advice_level) : "",
+				level: s.advice_level,
 				href: service.replace("_.html", encodeURIComponent(s.slug) + ".html"),
 			})),
 		].slice(0, maxSuggestions);
@@ -48,11 +48,11 @@
 			}
 		};
 		const show = (found) => {
-			list.replaceChildren(...found.map(({ text, kind, warning, href }, i) => {
+			list.replaceChildren(...found.map(({ text, kind, level, href }, i) => {
 				const option = make("li", {
 					id: id + "-" + i, role: "option", "aria-selected": "false", "data-href": href,
 				}, make("bdi", {}, text), " ", make("small", {}, make("bdi", {}, kind)));
-				if (warning) option.append(" ", make("strong", { class: "advice advice-do_not_pay" }, warning));
+				if (level) option.append(" ", cells.adviceMark(level));
 				option.addEventListener("mousedown", (e) => e.preventDefault()); // the field stays focused
 				option.addEventListener("click", () => location.assign(href));
 				return option;

@@ -34,7 +34,7 @@ var Checks = newMaker(
 		Description: "HTTP status of the first response; null without one."},
 		func(c *bulk.Check) Value { return intOrNull(c.StatusCode) }),
 	check(Column{Name: "response_time_ms", Kind: Integer, Unit: "milliseconds", Source: fromVisits,
-		Description: "Median time to the response headers; null without a response."},
+		Description: "Median time to the response headers, without opening the connection; null without a response."},
 		func(c *bulk.Check) Value { return intOrNull(c.ResponseTimeMS) }),
 	check(Column{Name: "endpoints_found", Kind: Integer, Required: true, Unit: "endpoints", Source: fromVisits,
 		Description: "Endpoints that asked for payment."},
@@ -50,7 +50,7 @@ func check(c Column, of func(*bulk.Check) Value) field[*bulk.Check] { return fie
 // Uptime makes the table of sums of visits by day.
 var Uptime = newMaker(
 	Table{
-		Name: "uptime", Description: "Sums of the visits of a service on a UTC day. Uptime is 100 × up / counted.",
+		Name: "uptime", Description: "What is known of a service on a UTC day. Uptime is 100 × up_ms / known_ms.",
 		Days: true, Open: true, Recent: true, Key: []string{"slug", "day"}, Sort: []string{"slug", "day"},
 		References: []Reference{slugReference},
 	},
@@ -67,6 +67,12 @@ var Uptime = newMaker(
 	uptime(Column{Name: "response_ms", Kind: Integer, Required: true, Unit: "milliseconds", Source: fromVisits,
 		Description: "Sum of the response times of the timed visits."},
 		func(u *bulk.Uptime) Value { return newInt(u.ResponseMS) }),
+	uptime(Column{Name: "known_ms", Kind: Integer, Required: true, Unit: "milliseconds", Source: fromVisits,
+		Description: "Time in which it was known whether the service was up, up to the last full hour."},
+		func(u *bulk.Uptime) Value { return newInt(u.KnownMS) }),
+	uptime(Column{Name: "up_ms", Kind: Integer, Required: true, Unit: "milliseconds", Source: fromVisits,
+		Description: "Time of known_ms in which the service was up."},
+		func(u *bulk.Uptime) Value { return newInt(u.UpMS) }),
 )
 
 func uptime(c Column, of func(*bulk.Uptime) Value) field[*bulk.Uptime] {

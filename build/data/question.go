@@ -58,10 +58,10 @@ AND min_price_usd IS NOT NULL ORDER BY min_price_usd, slug LIMIT 10`,
 	},
 	{
 		"uptime", "How often were services up in 30 days?",
-		`SELECT slug, sum(up) AS up, sum(counted) AS counted, round(100.0 * sum(up) / sum(counted), 2) AS percent
-FROM uptime GROUP BY slug HAVING sum(counted) > 0 ORDER BY percent, slug LIMIT 10`,
-		`SELECT slug, sum(up) AS up, sum(counted) AS counted, round(100.0 * sum(up) / sum(counted), 2) AS percent
-FROM {recent:uptime} GROUP BY slug HAVING sum(counted) > 0 ORDER BY percent, slug LIMIT 10`,
+		`SELECT slug, sum(up_ms) AS up_ms, sum(known_ms) AS known_ms, round(100.0 * sum(up_ms) / sum(known_ms), 2) AS percent
+FROM uptime GROUP BY slug HAVING sum(known_ms) > 0 ORDER BY percent, slug LIMIT 10`,
+		`SELECT slug, sum(up_ms) AS up_ms, sum(known_ms) AS known_ms, round(100.0 * sum(up_ms) / sum(known_ms), 2) AS percent
+FROM {recent:uptime} GROUP BY slug HAVING sum(known_ms) > 0 ORDER BY percent, slug LIMIT 10`,
 	},
 	{
 		"volume", "What did each facilitator settle on each network in 30 days?",
@@ -146,8 +146,8 @@ func SQLiteStatements() []string {
 		`CREATE VIEW current_prices AS SELECT e.slug, e.method, e.path, p.* FROM prices p
 JOIN endpoints e USING (endpoint_id) WHERE p.until IS NULL`,
 		`CREATE VIEW service_networks AS SELECT s.slug, n.value AS network FROM services s, json_each(s.networks) AS n`,
-		`CREATE VIEW uptime_30d AS SELECT slug, sum(up) AS up, sum(counted) AS counted,
-round(100.0 * sum(up) / sum(counted), 2) AS percent FROM uptime GROUP BY slug HAVING sum(counted) > 0`,
+		`CREATE VIEW uptime_30d AS SELECT slug, sum(up_ms) AS up_ms, sum(known_ms) AS known_ms,
+round(100.0 * sum(up_ms) / sum(known_ms), 2) AS percent FROM uptime GROUP BY slug HAVING sum(known_ms) > 0`,
 		`CREATE VIEW facilitator_volume_30d AS SELECT facilitator_id, network_caip2, sum(settlements) AS settlements,
 sum(CAST(volume_usd AS REAL)) AS usd FROM settlements WHERE volume_usd IS NOT NULL GROUP BY 1, 2`,
 		`CREATE VIEW payees_30d AS SELECT payee, network_caip2, sum(settlements) AS settlements,

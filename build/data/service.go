@@ -1,6 +1,8 @@
 package data
 
 import (
+	"cmp"
+
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -38,6 +40,14 @@ var Services = newMaker(
 		func(d *site.ServiceDetail) Value { return textOrNull(d.WebsiteURL) }),
 	service("category", Text, "", fromOperator, "Category.", true,
 		func(d *site.ServiceDetail) Value { return NewText(d.Category) }),
+	field[*site.Listing]{Column{Name: "operator", Source: fromJudgment,
+		Description: "Slug of the first service, by slug, of the same operator: that votes once in medians."},
+		func(l *site.Listing) Value {
+			if l.Operator == "" { // a service that is set aside
+				return Value{}
+			}
+			return NewText(l.Operator)
+		}},
 	service("source", Text, "", fromOperator, "How the service was listed: submitted, or imported:<origin>.", true,
 		func(d *site.ServiceDetail) Value { return NewText(d.Source) }),
 	service("created_at", Timestamp, "", fromOperator, "When the service was listed.", true,
@@ -96,12 +106,29 @@ var Services = newMaker(
 	service("risk_level", Text, "", fromJudgment, "clean, warning or danger.", true,
 		func(d *site.ServiceDetail) Value { return NewText(d.Assessment.Risk.Level) }),
 	service("risk_flags", JSON, "", fromJudgment, "Codes of the reasons for the risk level.", true, riskFlags),
+	service("advice_level", Text, "", fromJudgment, "Whether it may be paid: good, caution, do_not_pay or unknown.", true,
+		func(d *site.ServiceDetail) Value { return verdictLevel(&d.Assessment.Advice) }),
+	service("advice_codes", JSON, "", fromJudgment, "Codes of the main reasons for advice_level.", true,
+		func(d *site.ServiceDetail) Value { return verdictCodes(&d.Assessment.Advice) }),
 	service("traction", Text, "", fromJudgment, "Whether settlements to the service are measured.", true,
 		func(d *site.ServiceDetail) Value { return NewText(d.Assessment.Traction.Status) }),
 	usdOf("volume_usd_30d", fromChain, "Settled to the service in 30 UTC days. What several services share is divided.",
 		func(d *site.ServiceDetail) *site.Decimal { return d.Assessment.Traction.VolumeUSD30d }),
 	service("settlements_30d", Integer, "settlements", fromChain, "Settlements to the service in 30 UTC days.", false,
 		func(d *site.ServiceDetail) Value { return intOrNull(d.Assessment.Traction.TxCount30d) }),
+	usdOf("organic_volume_usd_30d", fromChain, "Part of volume_usd_30d that neither relatives nor scouts paid.",
+		func(d *site.ServiceDetail) *site.Decimal { return d.Assessment.Traction.OrganicVolumeUSD30d }),
+	service("organic_settlements_30d", Integer, "settlements", fromChain,
+		"Settlements of settlements_30d that neither relatives nor scouts paid.", false,
+		func(d *site.ServiceDetail) Value { return intOrNull(d.Assessment.Traction.OrganicTxCount30d) }),
+	service("buyers_30d", Integer, "buyers", fromChain, "Different payers that settlements of 30 UTC days name.", false,
+		func(d *site.ServiceDetail) Value { return intOrNull(d.Assessment.Traction.UniqueBuyers30d) }),
+	service("organic_buyers_30d", Integer, "buyers", fromChain,
+		"Buyers of buyers_30d that are neither relatives nor scouts.", false,
+		func(d *site.ServiceDetail) Value { return intOrNull(d.Assessment.Traction.OrganicBuyers30d) }),
+	service("returning_buyers_30d", Integer, "buyers", fromChain,
+		"Organic buyers that paid on two or more UTC days.", false,
+		func(d *site.ServiceDetail) Value { return intOrNull(d.Assessment.Traction.ReturningBuyers30d) }),
 	usdOf("volume_usd_all", fromChain, "Settled to the service since it is measured.",
 		func(d *site.ServiceDetail) *site.Decimal { return d.Assessment.Traction.VolumeUSDAllTime }),
 	service("settlements_all", Integer, "settlements", fromChain, "Settlements to the service since it is measured.",
@@ -240,7 +267,25 @@ var Endpoints = newMaker(
 	endpoint(Column{Name: "protocol", Source: fromVisits,
 		Description: "Protocol of its first price: x402, mpp, l402 or crawler-price."},
 		func(e *site.Endpoint) Value { return textOrNull(e.Protocol) }, nil),
+	endpoint(Column{Name: "verdict_level", Source: fromJudgment,
+		Description: "Whether it may be paid, as advice_level of services."},
+		func(e *site.Endpoint) Value { return verdictLevel(&e.Verdict) }, nil),
+	endpoint(Column{Name: "verdict_codes", Kind: JSON, Source: fromJudgment,
+		Description: "Codes of the main reasons for verdict_level."},
+		func(e *site.Endpoint) Value { return verdictCodes(&e.Verdict) }, nil),
 )
+
+// verdictLevel returns the level of a verdict. A service that is set aside may have none.
+func verdictLevel(a *site.Advice) Value { return NewText(cmp.Or(a.Level, site.AdviceUnknown)) }
+
+// verdictCodes returns the codes of the reasons for a verdict.
+func verdictCodes(a *site.Advice) Value {
+	codes := []string{}
+	for _, r := range a.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return newJSON(codes)
+}
 
 // endpoint returns a column of endpoints; past is nil if the value of an inactive endpoint is null.
 func endpoint(c Column, active func(*site.Endpoint) Value, past func(*postgres.EndpointFacts) Value) field[Endpoint] {

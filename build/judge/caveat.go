@@ -12,7 +12,7 @@ import (
 
 // The caveats are published beside the figures of settlement.
 
-const lowerBoundCaveat = "Volumes count only USDC settlements through measured facilitators and are a floor."
+const lowerBoundCaveat = "Volumes count only USDC settlements through measured facilitators and are lower bounds."
 
 // unmeasuredCaveat returns why a service has no figures. off are the networks that are not measured.
 func unmeasuredCaveat(status string, off []string) string {
@@ -56,7 +56,7 @@ func measuredCaveat(off []string, sharedWith int) string {
 }
 
 // strangersCaveat returns what the figures of the ith service leave out because a service of another operator named one
-// of its recipients first, and what they share with operators that named one on the same day.
+// of its recipients first, and what they share with other operators.
 func (t *revenueIndex) strangersCaveat(i int) string {
 	text := ""
 	if slices.ContainsFunc(t.ownership.claims[i], func(c claim) bool { return t.measured[c.network] && c.isForeign() }) {
@@ -64,8 +64,8 @@ func (t *revenueIndex) strangersCaveat(i int) string {
 			"for that operator alone, so nothing paid there is included."
 	}
 	if t.revenues[i].isContested {
-		text += " Services of other operators named a recipient of the service on the same day, so it is not known " +
-			"whose sales these figures are."
+		text += " Services of other operators name a recipient of the service, too, and what is paid there is divided " +
+			"among them, so it is not known whose sales these figures are."
 	}
 	return text
 }

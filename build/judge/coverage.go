@@ -18,11 +18,11 @@ const qualityRule = "The last 30 UTC days, including today, of all measured faci
 	"if one payer paid at least 90% of it. Neither pattern proves that nothing was sold, and neither detects a " +
 	"payer with many accounts."
 
-// newCoverage returns what is measured on chain and what is not.
-func newCoverage(f *postgres.Facts, t *revenueIndex, o *directory.Observatory, operators *operatorIndex,
-	now time.Time) site.CoverageReport {
+// newCoverage returns what is measured on chain and what is not. items are the listed services.
+func newCoverage(f *postgres.Facts, items []*site.ServiceListItem, t *revenueIndex, o *directory.Observatory,
+	operators *operatorIndex, now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
-		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now),
+		AsOf: site.NewTime(now), Networks: listNetworks(f, items, now),
 		CandidateSettlers: o.ListCandidates(f.Chains, describeToken),
 		Volume30d: site.VolumeQuality{
 			Raw: site.VolumeSum{VolumeUSD: "0"}, SelfPayment: site.VolumeSum{VolumeUSD: "0"},
@@ -46,7 +46,7 @@ func newCoverage(f *postgres.Facts, t *revenueIndex, o *directory.Observatory, o
 }
 
 // listNetworks returns every network that is read, or on which a service accepts payment now.
-func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.NetworkCoverage {
+func listNetworks(f *postgres.Facts, items []*site.ServiceListItem, now time.Time) []site.NetworkCoverage {
 	by := map[string]*site.NetworkCoverage{}
 	of := func(id string) *site.NetworkCoverage {
 		if by[id] == nil {
@@ -58,13 +58,9 @@ func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.Netw
 		}
 		return by[id]
 	}
-	for i := range f.Services {
-		last := ""
-		for _, c := range t.ownership.claims[i] { // sorted by network
-			if c.until.IsZero() && c.network != last {
-				of(c.network).ServiceCount++
-				last = c.network
-			}
+	for _, item := range items {
+		for _, id := range item.NetworksCAIP2 {
+			of(id).ServiceCount++
 		}
 	}
 	settled := sumByNetwork(f, now)

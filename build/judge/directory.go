@@ -40,18 +40,23 @@ type Directory struct {
 	// the details of services after Finish.
 	Snapshot *site.Snapshot
 
-	options   Options
-	facts     *postgres.Facts
-	hours     lastHours
-	market    *price.Market
-	claims    [][]claim
-	revenue   *revenueIndex
-	operators *operatorIndex
-	incidents [][]site.Incident // by service, newest first
-	live      map[int][]site.SharedWithItem
-	inFeed    map[string]bool // slugs of services with a record in the feed of changes
-	aggregate *directory.Counter
-	settlers  *revenue.FacilitatorServices
+	options    Options
+	facts      *postgres.Facts
+	hours      lastHours
+	market     *price.Market // by category
+	networks   *price.Market // by the short name of a network
+	claims     [][]claim
+	unstable   []int // places of services whose recipients keep changing
+	danger     dangerAccounts
+	revenue    *revenueIndex
+	operators  *operatorIndex
+	operatorOf []int             // by service: the first service of its operator
+	incidents  [][]site.Incident // by service, newest first
+	beside     *beside
+	live       map[int][]site.SharedWithItem
+	inFeed     map[string]bool // slugs of services with a record in the feed of changes
+	aggregate  *directory.Counter
+	settlers   *revenue.FacilitatorServices
 }
 
 // New begins to judge facts. It sums the hours of all services and drops them from the facts.
@@ -60,7 +65,8 @@ func New(f *postgres.Facts, o Options) *Directory {
 	d := &Directory{
 		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next),
 			Services: make([]site.Listing, n)},
-		options: o, facts: f, hours: sumHours(f, o.Now), market: price.NewMarket(), claims: make([][]claim, n),
+		options: o, facts: f, hours: sumHours(f, o.Now), market: price.NewMarket(), networks: price.NewMarket(),
+		claims: make([][]claim, n),
 		inFeed: map[string]bool{},
 	}
 	for i := range f.Services {
@@ -84,10 +90,15 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 		detail := newDetail(f, &o, &d.hours.services[i], d.options.Now)
 		detail.GoneSince = goneSince(f.Runs)
 		d.Snapshot.Services[i].Item = detail.Item()
-		d.market.Add(f.Category, &o.prices)
+		d.market.Add(f.Category, i, &o.prices)
+		addNetworkPrices(d.networks, i, o.endpoints)
 		d.claims[i] = listClaims(f, d.options.Now)
+		isStable := findUnstable(findPayToChanges(f), d.options.Now) == ""
+		if !isStable {
+			d.unstable = append(d.unstable, i)
+		}
 		if each != nil {
-			each(i, o.endpoints, findUnstable(findPayToChanges(f), d.options.Now) == "")
+			each(i, o.endpoints, isStable)
 		}
 	}
 }
@@ -97,15 +108,22 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 	measured := measuredNetworks(d.facts.Chains)
 	p := newOwnership(d.facts.Services, d.claims, measured, d.options.FreeHosts, d.options.Now)
-	return p.queryRecipients(d.facts.Services), listCountedTokens(d.facts.Facilitators)
+	d.operatorOf = numberOperators(d.facts.Services, d.claims, d.options.FreeHosts)
+	return p.queryRecipients(d.facts.Services, d.operatorOf, dayNumber(d.options.Now)),
+		listCountedTokens(d.facts.Facilitators)
 }
 
 // Prepare judges what depends on all services: the ranks of prices, revenue, logs, facilitators and coverage. It drops
 // facts that nothing else is judged by.
 func (d *Directory) Prepare() {
 	s, f, now := d.Snapshot, d.facts, d.options.Now
-	d.market.Sort()
 	d.revenue = newRevenueIndex(f, d.claims, d.options.FreeHosts, now)
+	d.danger = findDanger(d.unstable, f.Services, d.claims, now)
+	if d.operatorOf == nil { // RevenueQuery was not asked
+		d.operatorOf = numberOperators(f.Services, d.claims, d.options.FreeHosts)
+	}
+	d.market.Sort(d.operatorOf)
+	d.networks.Sort(d.operatorOf)
 	d.judgeIncidents()
 	d.live = findLive(s.Services, d.claims)
 	s.Checks = globalLog(f)
@@ -113,11 +131,11 @@ func (d *Directory) Prepare() {
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	directory.Group(s, d.options.Explorers, d.market.Distributions())
+	directory.Group(s, d.options.Explorers, d.market.Distributions(), d.networks.Networks())
 	o := newObservatory(f, now)
 	s.Facilitators = newFacilitators(f.Facilitators, o, now)
 	d.operators = newOperatorLinks(f.Services, d.claims, d.options.FreeHosts, now)
-	s.Coverage = newCoverage(f, d.revenue, o, d.operators, now)
+	s.Coverage = newCoverage(f, s.ListedItems(), d.revenue, o, d.operators, now)
 	revenue.AddNetworks(s)
 	s.Sources = directory.NewSources(f, now)
 	s.Matrix = o.Matrix(s.Facilitators)
@@ -181,14 +199,17 @@ func (d *Directory) Drop(i int) {
 
 // Finish writes the aggregates into the snapshot and drops all other facts.
 func (d *Directory) Finish() {
-	d.aggregate.Finish(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut)
-	d.settlers.End()
-	d.facts.Services = nil
+	var buyers []ledger.CategoryBuyers
 	if d.facts.Revenue != nil {
+		buyers = d.facts.Revenue.Categories
 		d.facts.Revenue.Services = nil
 	}
+	d.aggregate.Finish(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut, buyers)
+	d.settlers.End()
+	d.facts.Services = nil
 	d.hours.services, d.market, d.claims, d.revenue, d.inFeed = nil, nil, nil, nil, nil
-	d.incidents, d.live = nil, nil
+	d.networks, d.operatorOf, d.danger, d.unstable = nil, nil, nil, nil
+	d.incidents, d.beside, d.live = nil, nil, nil
 	d.aggregate, d.settlers = nil, nil
 }
 

@@ -20,7 +20,7 @@ func goneSince(runs []checks.FailureRun) *site.Time {
 	if last.EndedAt != nil || time.Duration(last.FailedDays)*24*time.Hour < site.GoneAfter {
 		return nil
 	}
-	return site.TimeOrNull(last.FirstAt)
+	return site.TimeOrNull(last.BeganAt)
 }
 
 // findLive returns, by the place of each service that is gone, the services that are online or degraded and name now an

@@ -21,6 +21,8 @@ const beginsAfter = 2
 type incidentService struct {
 	Slug, Name   string
 	Runs         []checks.FailureRun // oldest first
+	Failures     int                 // consecutive failed checks now
+	FailingSince *time.Time          // the first of them
 	IsKnown      bool                // the status is known now
 	IsCompared   bool                // it counts in groups: it is visited
 	CreatedAt    time.Time
@@ -36,7 +38,11 @@ func incidentsOf(services []incidentService) [][]site.Incident {
 		s := &services[i]
 		for k := len(s.Runs) - 1; k >= 0; k-- {
 			if s.Runs[k].Checks >= beginsAfter {
-				list[i] = append(list[i], newIncident(s, &s.Runs[k]))
+				x := newIncident(s, &s.Runs[k])
+				if len(list[i]) < site.ServiceIncidents {
+					x.ID = new(site.IncidentID(s.Slug, x.StartedAt))
+				}
+				list[i] = append(list[i], x)
 			}
 		}
 	}
@@ -48,23 +54,35 @@ func incidentsOf(services []incidentService) [][]site.Incident {
 func newIncident(s *incidentService, run *checks.FailureRun) site.Incident {
 	x := site.Incident{Slug: s.Slug, Name: s.Name, StartedAt: site.NewTime(run.FirstAt), Kind: site.StatusDegraded,
 		FailedChecks: run.Checks, Precision: site.PrecisionCheck, Cause: site.CauseOwn,
-		Ongoing: run.EndedAt == nil && s.IsKnown}
+		Ongoing: run.EndedAt == nil && s.IsKnown, FirstFailure: newFailure(run.First), LastFailure: newFailure(run.Last)}
 	if run.Checks >= offlineAfter {
 		x.Kind = site.StatusOffline
 	}
-	if run.EndedAt != nil {
+	if run.EndedAt != nil && !run.EndsInGap {
 		x.EndedAt = new(site.NewTime(*run.EndedAt))
 		x.DurationSeconds = new(int64(x.EndedAt.Sub(x.StartedAt.Time) / time.Second))
 	}
-	if run.ByDay {
+	switch {
+	case run.ByDay && run.EndedAt == nil && s.FailingSince != nil: // its first check is not stored, but known
+		x.StartedAt, x.FailedChecks = site.NewTime(*s.FailingSince), s.Failures
+	case run.ByDay:
 		x.Precision = site.PrecisionDay
-	} else {
+	default:
 		x.LongestGapSeconds = new(run.LongestGap / 1000)
 	}
 	return x
 }
 
-// offlineSince returns when the incident of a service that is offline began, nil for a service with another status.
+// newFailure returns what went wrong in a failed check, nil if the check was not stored.
+func newFailure(f checks.Failure) *site.IncidentFailure {
+	if f == (checks.Failure{}) {
+		return nil
+	}
+	return &site.IncidentFailure{StatusCode: f.StatusCode, ErrorMessage: f.Message}
+}
+
+// offlineSince returns when the incident of a service that is offline began: its first failed check. It is nil for a
+// service with another status.
 func offlineSince(status string, list []site.Incident) *site.Time {
 	if status != site.StatusOffline || len(list) == 0 || list[0].EndedAt != nil {
 		return nil

@@ -36,8 +36,12 @@ func TestIncident(t *testing.T) {
 	open.EndedAt = nil
 	day := run(0, 96)
 	day.ByDay = true
+	openDay := day
+	openDay.EndedAt = nil
+	gap := run(0, 3)
+	gap.EndsInGap = true
 	at := func(n int) *site.Time { return new(site.NewTime(minute(n))) }
-	base := site.Incident{Slug: "a", Name: "a", StartedAt: *at(0), Kind: site.StatusOffline, FailedChecks: 3,
+	base := site.Incident{Slug: "a", Name: "a", ID: new("a-20261120-120000"), StartedAt: *at(0), Kind: site.StatusOffline, FailedChecks: 3,
 		Precision: site.PrecisionCheck, Cause: site.CauseOwn, LongestGapSeconds: new(int64(900))}
 	with := func(change func(*site.Incident)) []site.Incident {
 		x := base
@@ -64,11 +68,16 @@ func TestIncident(t *testing.T) {
 			x.FailedChecks, x.EndedAt, x.DurationSeconds = 96, at(96*15), new(int64(86_400))
 			x.Precision, x.LongestGapSeconds = site.PrecisionDay, nil
 		}), nil},
+		{"nobody looked for longer than planned", gap, false, with(func(x *site.Incident) {}), at(0)},
+		{"whole days that go on", openDay, false, with(func(x *site.Incident) {
+			x.StartedAt, x.FailedChecks, x.LongestGapSeconds, x.Ongoing = *at(-7), 99, nil, true
+			x.ID = new("a-20261120-115300")
+		}), at(-7)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := service("a", "a.example", test.run)
-			s.IsKnown = !test.unknown
+			s.IsKnown, s.Failures, s.FailingSince = !test.unknown, 99, new(minute(-7))
 			got := incidentsOf([]incidentService{s})[0]
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("incidents (-want +got):\n%s", diff)
@@ -183,5 +192,69 @@ func TestAll(t *testing.T) {
 	want := []string{"b 2026-11-20T14:00:00.000Z", "a 2026-11-20T12:00:00.000Z", "b 2026-11-20T12:00:00.000Z"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("incidents (-want +got):\n%s", diff)
+	}
+}
+
+// TestFailure checks that an incident says what went wrong in its first and in its last failed check.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	r := run(0, 3)
+	r.First = checks.Failure{Message: new("timed out after 15 s")}
+	r.Last = checks.Failure{StatusCode: new(503), Message: new("answers 503 Service Unavailable")}
+	x := incidentsOf([]incidentService{service("a", "a", r)})[0][0]
+	got := []*site.IncidentFailure{x.FirstFailure, x.LastFailure}
+	want := []*site.IncidentFailure{{ErrorMessage: new("timed out after 15 s")},
+		{StatusCode: new(503), ErrorMessage: new("answers 503 Service Unavailable")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("failures (-want +got):\n%s", diff)
+	}
+}
+
+// TestPages checks that the newest incidents of a service have pages.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	s := service("a", "a")
+	for i := range site.ServiceIncidents + 1 {
+		s.Runs = append(s.Runs, run(120*i, 2))
+	}
+	list := incidentsOf([]incidentService{s})[0]
+	for i := range list {
+		if hasPage := list[i].ID != nil; hasPage != (i < site.ServiceIncidents) {
+			t.Errorf("incident %d of %d, newest first, has a page: %t", i, len(list), hasPage)
+		}
+	}
+}
+
+// TestBeside checks which incidents of other services are at the same time as one.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	open, gap := run(30, 2), run(-100, 2)
+	open.EndedAt = nil
+	gap.EndsInGap = true
+	list := allIncidents(incidentsOf([]incidentService{
+		service("before", "b", run(-60, 2)), service("across", "c", run(-20, 2)), service("of", "o", run(0, 3)),
+		service("within", "w", run(15, 2)), service("open", "p", open), service("after", "f", run(60, 2)),
+		service("gap", "g", gap)}))
+	b := newBeside(list)
+	for _, test := range []struct {
+		slug string
+		want string
+	}{
+		{"of", "3 open within across"}, {"before", "0"}, {"after", "1 open"}, {"gap", "0"},
+		{"open", "3 after within of"},
+	} {
+		for i := range list {
+			if list[i].Slug != test.slug {
+				continue
+			}
+			count, named := b.of(&list[i])
+			got := fmt.Sprint(count)
+			for _, x := range named {
+				got += " " + x.Slug
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("incidents beside that of %s (-want +got):\n%s", test.slug, diff)
+			}
+		}
 	}
 }

@@ -105,6 +105,32 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	}
 }
 
+// addNetworkPrices adds to a market of networks the lowest counted price of the ith service on each network that needs
+// nothing first.
+func addNetworkPrices(m *price.Market, i int, endpoints []site.Endpoint) {
+	lowest, plausible := map[string]*site.Decimal{}, map[string]*site.Decimal{}
+	lower := func(of map[string]*site.Decimal, network string, usd *site.Decimal) {
+		if usd != nil && (of[network] == nil || usd.Compare(*of[network]) < 0) {
+			of[network] = usd
+		}
+	}
+	for _, e := range endpoints {
+		for k := range e.Pricing {
+			p := &e.Pricing[k]
+			usd, ok := p.CountedUSD()
+			if !ok || p.NetworkCAIP2 == nil || p.PayableBy.IsConditional() {
+				continue
+			}
+			network := shortNetwork(*p.NetworkCAIP2)
+			lower(lowest, network, &usd)
+			lower(plausible, network, price.IsPlausible(&usd))
+		}
+	}
+	for network, usd := range lowest {
+		m.AddPrices(network, i, *usd, plausible[network], nil)
+	}
+}
+
 // insertSorted adds s to a sorted set, unless s is empty.
 func insertSorted(set []string, s string) []string {
 	i, ok := slices.BinarySearch(set, s)

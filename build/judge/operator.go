@@ -13,6 +13,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/listing"
+	"tollbook/site/postgres"
 )
 
 // operatorService is what links a service to others.
@@ -113,6 +114,81 @@ func (x *operatorIndex) Of(i int) []site.OperatorLink {
 func operatorKey(base string, free listing.FreeHosts) string {
 	host, name := hostOf(base)
 	return cmp.Or(domainOf(name, free), host, base)
+}
+
+// numberOperators returns for each service the first service of its operator. Services of one registrable domain have one
+// operator, and so have those that name one account now, also if only a chain of other services connects them. An
+// account that another operator named first connects nothing.
+func numberOperators(services []postgres.ServiceFacts, claims [][]claim, free listing.FreeHosts) []int {
+	leader := newLeaders(len(services))
+	for i, first := range numberDomains(services, free) {
+		leader.join(i, first)
+	}
+	leader.joinAccounts(claims)
+	numbers, first := make([]int, len(services)), map[int]int{}
+	for i := range numbers {
+		root := leader.find(i)
+		if _, ok := first[root]; !ok {
+			first[root] = i
+		}
+		numbers[i] = first[root]
+	}
+	return numbers
+}
+
+// numberDomains returns for each service the first one with its operatorKey.
+func numberDomains(services []postgres.ServiceFacts, free listing.FreeHosts) []int {
+	numbers, firsts := make([]int, len(services)), map[string]int{}
+	for i := range services {
+		key := operatorKey(services[i].BaseURL, free)
+		first, ok := firsts[key]
+		if !ok {
+			first = i
+			firsts[key] = first
+		}
+		numbers[i] = first
+	}
+	return numbers
+}
+
+// leaders has a step from each member of a set towards the root of its component.
+type leaders []int
+
+func newLeaders(n int) leaders {
+	l := make(leaders, n)
+	for i := range l {
+		l[i] = i
+	}
+	return l
+}
+
+// find returns the root of a member's component.
+func (l leaders) find(i int) int {
+	for l[i] != i {
+		l[i] = l[l[i]]
+		i = l[i]
+	}
+	return i
+}
+
+// join makes one component of those of two members.
+func (l leaders) join(i, k int) { l[l.find(i)] = l.find(k) }
+
+// joinAccounts joins the services that name one account now, which claims have by service.
+func (l leaders) joinAccounts(claims [][]claim) {
+	firsts := map[recipient]int{}
+	for i := range claims {
+		for _, c := range claims[i] {
+			if !c.linksOperators() {
+				continue
+			}
+			if first, ok := firsts[accountOf(c.recipient)]; ok {
+				l.join(i, first)
+			} else {
+				firsts[accountOf(c.recipient)] = i
+			}
+		}
+	}
 }
 
 // hostOf returns the host of a base URL, with its port if it has one, and the host's name alone.

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -132,9 +131,10 @@ func failsLong(s *postgres.Service, now time.Time) bool {
 
 // ownership says which services own which recipients.
 //
-// An account belongs to the operator that has named it for the longest time. It belongs to an operator's services
-// together, and to operators together that named it first on the same day. An account that was named on one network of
-// EVM is named on all of them.
+// An account belongs to the operator that has named it for the longest time, and to its services together. Operators
+// that named it first on the same day have it together, too. An operator that named it later has a part from sharesAfter
+// days on, unless one of them has proved that a service is its own and the other one has not. No day before changes. An
+// account that was named on one network of EVM is named on all of them.
 type ownership struct {
 	claims       [][]claim               // by service, on all networks
 	unresponsive []bool                  // by service: it fails and shares a recipient
@@ -146,15 +146,22 @@ type ownership struct {
 // forever is the last day of what has no end, as a number of UTC days since 1970.
 const forever = 1 << 40
 
+// sharesAfter is the number of days after which an account is also that of an operator that named it after another one.
+const sharesAfter = 30
+
 // tenure is a time in which services of one operator named an account without a break.
 type tenure struct {
 	operator     int
-	service      int // of the operator's services, the first that named the account
-	since, until int // UTC days since 1970
-	// days on which the account is the operator's, because no older tenure includes them; from > to if there are none
-	from, to int
-	owns     bool // the account is the operator's today
+	service      int      // of the operator's services, the first that named the account
+	since, until int      // UTC days since 1970
+	proved       int      // the first day on which an owner of one of these services proved it, or forever
+	spans        []dayRun // on which the account is the operator's, alone or with others, oldest first
+	owns         bool     // the account is the operator's today
+	after        *tenure  // the oldest one of another operator that began before and includes today; nil for none
 }
+
+// dayRun is a number of UTC days in a row, since 1970.
+type dayRun struct{ from, to int }
 
 // owner is a service that is paid at a recipient.
 type owner struct {
@@ -176,44 +183,54 @@ func (c *claim) untilDay() int {
 // newOwnership finds the owners of recipients, and sets the tenures of claims. Services and claims are sorted by slug.
 func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured map[string]bool,
 	free listing.FreeHosts, now time.Time) *ownership {
-	operators, numbers := make([]int, len(services)), map[string]int{}
-	for i := range services {
-		key := operatorKey(services[i].BaseURL, free)
-		if _, ok := numbers[key]; !ok {
-			numbers[key] = len(numbers)
-		}
-		operators[i] = numbers[key]
-	}
+	operators := numberDomains(services, free)
 	p := &ownership{claims: claims, unresponsive: make([]bool, len(services)), owners: map[recipient][]owner{},
-		tenures: listTenures(claims, operators, dayNumber(now))}
-	named := map[recipient]int{} // services whose own the recipient is today
+		tenures: listTenures(claims, operators, listProofs(services), dayNumber(now))}
+	type since struct {
+		recipient
+		day int
+	}
+	named := map[since]int{} // services whose own the recipient is today, as long as each other's
 	for i := range services {
 		for _, c := range p.claims[i] {
 			if c.newest && measured[c.network] && c.tenure.owns {
-				named[c.recipient]++
+				named[since{c.recipient, c.tenure.since}]++
 			}
 		}
 	}
 	for i := range services {
 		shares := slices.ContainsFunc(p.claims[i], func(c claim) bool {
-			return c.newest && c.tenure.owns && named[c.recipient] > 1
+			return c.newest && c.tenure.owns && named[since{c.recipient, c.tenure.since}] > 1
 		})
 		if p.unresponsive[i] = shares && failsLong(&services[i].Service, now); p.unresponsive[i] {
 			continue
 		}
 		for _, c := range p.claims[i] {
-			o := owner{i, operators[i], max(dayNumber(c.since), c.tenure.from), min(c.untilDay(), c.tenure.to)}
-			if measured[c.network] && o.since <= o.until {
-				p.owners[c.recipient] = append(p.owners[c.recipient], o)
+			for _, run := range c.tenure.spans {
+				o := owner{i, operators[i], max(dayNumber(c.since), run.from), min(c.untilDay(), run.to)}
+				if measured[c.network] && o.since <= min(o.until, dayNumber(now)) {
+					p.owners[c.recipient] = append(p.owners[c.recipient], o)
+				}
 			}
 		}
 	}
 	return p
 }
 
+// listProofs returns the UTC day on which each service was first proved to be its owner's, forever if it was not.
+func listProofs(services []postgres.ServiceFacts) []int {
+	days := make([]int, len(services))
+	for i := range services {
+		if days[i] = forever; services[i].VerifiedAt != nil {
+			days[i] = dayNumber(*cmp.Or(services[i].FirstProvedAt, services[i].VerifiedAt))
+		}
+	}
+	return days
+}
+
 // listTenures returns the tenures of accounts, oldest first, and sets those of claims. operators has the operator of
-// each service.
-func listTenures(claims [][]claim, operators []int, today int) map[recipient][]*tenure {
+// each service, proofs the day of its first proof.
+func listTenures(claims [][]claim, operators, proofs []int, today int) map[recipient][]*tenure {
 	type naming struct {
 		*claim
 		service, operator int
@@ -235,28 +252,66 @@ func listTenures(claims [][]claim, operators []int, today int) map[recipient][]*
 		for _, n := range namings {
 			since, until := dayNumber(n.since), n.untilDay()
 			if k := len(list) - 1; k >= 0 && list[k].operator == n.operator && since <= list[k].until+1 {
-				list[k].until = max(list[k].until, until)
+				list[k].until, list[k].proved = max(list[k].until, until), min(list[k].proved, proofs[n.service])
 			} else {
-				list = append(list, &tenure{operator: n.operator, service: n.service, since: since, until: until})
+				list = append(list, &tenure{operator: n.operator, service: n.service, since: since, until: until,
+					proved: proofs[n.service]})
 			}
 			n.tenure = list[len(list)-1]
 		}
 		slices.SortFunc(list, func(a, b *tenure) int {
 			return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.operator, b.operator))
 		})
-		taken := math.MinInt // last day that older tenures include
-		for from := 0; from < len(list); {
-			to, end := from, taken
-			for ; to < len(list) && list[to].since == list[from].since; to++ { // they are equally old
-				t := list[to]
-				t.from, t.to, end = max(t.since, taken+1), t.until, max(end, t.until)
-				t.owns = t.from <= today && today <= t.to
+		for i, t := range list {
+			older := list[:i]
+			for len(older) > 0 && older[len(older)-1].since == t.since { // they are equally old
+				older = older[:len(older)-1]
 			}
-			from, taken = to, end
+			t.spans = t.ownDays(older)
+			t.owns = t.owned(today, today)
+			at := slices.IndexFunc(older, func(o *tenure) bool { return o.until >= today })
+			if at >= 0 && t.until >= today {
+				t.after = older[at]
+			}
 		}
 		tenures[account] = list
 	}
 	return tenures
+}
+
+// owned reports whether the account was the operator's on any of some days.
+func (t *tenure) owned(from, to int) bool {
+	return slices.ContainsFunc(t.spans, func(r dayRun) bool { return r.from <= to && from <= r.to })
+}
+
+// ownDays returns the days of a tenure on which the account is the operator's: those after all older tenures, and
+// before that those from sharesAfter on. Where one of the operators is proved and the other is not, nothing is shared.
+// What was shared until one of them was proved stays so.
+func (t *tenure) ownDays(older []*tenure) []dayRun {
+	alone, from, to := t.since, t.since+sharesAfter, forever
+	for _, o := range older {
+		alone = max(alone, o.until+1)
+		first, second := min(o.proved, t.proved), max(o.proved, t.proved)
+		switch {
+		case o.until < from, second <= from, first == forever:
+		case first > from:
+			to = min(to, first-1)
+		default:
+			from = second
+		}
+	}
+	var runs []dayRun
+	if to = min(to, alone-1, t.until); from <= to && from < forever {
+		runs = append(runs, dayRun{from, to})
+	}
+	if alone > t.until {
+		return runs
+	}
+	if n := len(runs); n > 0 && runs[n-1].to == alone-1 {
+		runs[n-1].to = t.until
+		return runs
+	}
+	return append(runs, dayRun{alone, t.until})
 }
 
 // accountKey returns the account whose tenures include a recipient. What a test network shows is no claim on a main
@@ -274,10 +329,13 @@ func (p *ownership) tenuresOf(r recipient) []*tenure { return p.tenures[accountK
 // linksOperators reports whether services that name this recipient now belong to one operator. Recipients on test
 // networks and addresses without an owner prove nothing. Neither does an account that another operator named first.
 func (c *claim) linksOperators() bool {
-	return c.until.IsZero() && hasValue(c.network) && !isOwnerless(c.recipient) && !c.isForeign()
+	return c.until.IsZero() && hasValue(c.network) && !isOwnerless(c.recipient) && !c.isLater()
 }
 
-// isForeign reports whether a recipient that an active endpoint names belongs to another operator, which named it
+// isLater reports whether another operator named a recipient first, which still names it.
+func (c *claim) isLater() bool { return c.until.IsZero() && c.tenure != nil && c.tenure.after != nil }
+
+// isForeign reports whether a recipient that an active endpoint names belongs to another operator alone, which named it
 // first.
 func (c *claim) isForeign() bool {
 	return c.until.IsZero() && c.tenure != nil && !c.tenure.owns
@@ -308,35 +366,19 @@ const operatorRule = "Services that currently name the same recipient are counte
 func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.OperatorReport {
 	out := site.OperatorReport{ServiceCount: len(services), OperatorCount: len(services),
 		Groups: []site.OperatorGroup{}, Rule: operatorRule}
-	leader := make([]int, len(services)) // by service: a step towards the root of its component
-	for i := range leader {
-		leader[i] = i
-	}
-	find := func(i int) int {
-		for leader[i] != i {
-			leader[i] = leader[leader[i]]
-			i = leader[i]
-		}
-		return i
-	}
-	first := map[recipient]int{}
+	leader := newLeaders(len(services))
+	leader.joinAccounts(claims)
 	count := map[recipient]int{} // number of services by recipient
-	for i := range services {
+	for i := range claims {
 		for _, c := range claims[i] {
-			if !c.linksOperators() {
-				continue
-			}
-			count[c.recipient]++
-			if j, ok := first[accountOf(c.recipient)]; ok {
-				leader[find(i)] = find(j)
-			} else {
-				first[accountOf(c.recipient)] = i
+			if c.linksOperators() {
+				count[c.recipient]++
 			}
 		}
 	}
 	members := map[int][]int{}
 	for i := range services {
-		members[find(i)] = append(members[find(i)], i)
+		members[leader.find(i)] = append(members[leader.find(i)], i)
 	}
 	for _, group := range members {
 		if len(group) > 1 {
@@ -356,7 +398,7 @@ func newOperatorLinks(services []postgres.ServiceFacts, claims [][]claim, free l
 	list := make([]operatorService, len(services))
 	for i := range services {
 		f := &services[i]
-		verified, _ := validUntil(f.VerifiedAt, verifiedFor, now)
+		verified, _ := verifiedUntil(f, now)
 		list[i] = operatorService{Name: f.Name, Slug: f.Slug, BaseURL: f.BaseURL, Proved: verified && f.OwnerProved}
 		for _, c := range claims[i] {
 			if !c.linksOperators() {
@@ -411,14 +453,9 @@ func newOperatorGroup(services []postgres.ServiceFacts, claims [][]claim, member
 // none.
 func (p *ownership) foreign(i int, services []postgres.ServiceFacts) *naming {
 	for k := range p.claims[i] {
-		c := &p.claims[i][k]
-		if !c.isForeign() || isOwnerless(c.recipient) {
-			continue
-		}
-		for _, t := range p.tenuresOf(c.recipient) {
-			if t.owns {
-				return newNaming(c, &services[t.service], t.since)
-			}
+		if c := &p.claims[i][k]; c.isLater() && !isOwnerless(c.recipient) {
+			first := c.tenure.after
+			return newNaming(c, &services[first.service], first, c.tenure.owns)
 		}
 	}
 	return nil
@@ -429,19 +466,19 @@ func (p *ownership) foreign(i int, services []postgres.ServiceFacts) *naming {
 func (p *ownership) claimed(i int, services []postgres.ServiceFacts) *naming {
 	for k := range p.claims[i] {
 		c := &p.claims[i][k]
-		if !c.until.IsZero() || c.tenure == nil || !c.tenure.owns || isOwnerless(c.recipient) {
+		if !c.until.IsZero() || c.tenure == nil || c.isLater() || isOwnerless(c.recipient) {
 			continue
 		}
 		for _, t := range p.tenuresOf(c.recipient) {
-			if !t.owns && t.until == forever && t.operator != c.tenure.operator {
-				return newNaming(c, &services[t.service], t.since)
+			if t.since > c.tenure.since && t.until == forever && t.operator != c.tenure.operator {
+				return newNaming(c, &services[t.service], t, t.owns)
 			}
 		}
 	}
 	return nil
 }
 
-func newNaming(c *claim, by *postgres.ServiceFacts, since int) *naming {
+func newNaming(c *claim, by *postgres.ServiceFacts, of *tenure, isShared bool) *naming {
 	return &naming{network: c.network, payTo: x402.SpellAddress(c.network, c.payTo), by: by.Slug,
-		since: dayOfNumber(since)}
+		since: dayOfNumber(of.since), isShared: isShared}
 }

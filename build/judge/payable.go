@@ -47,7 +47,6 @@ func dropUnpayable(f *postgres.ServiceFacts) {
 // payability says whether money sent to a service arrives, as far as its recorded terms show.
 type payability struct {
 	unpayable []string // rows with an unpayable recipient, in words
-	usable    bool     // at least one row can be paid
 	unstable  string   // the recipient that keeps changing, in words; "" if there is none
 }
 
@@ -55,32 +54,25 @@ type payability struct {
 func newPayability(captures []x402.Evidence, changes []site.PayToChange, now time.Time) payability {
 	p := payability{unstable: findUnstable(changes, now)}
 	for i := range captures {
-		unpayable, usable := judgeRows(&captures[i])
-		p.unpayable, p.usable = append(p.unpayable, unpayable...), p.usable || usable
+		p.unpayable = append(p.unpayable, listUnpayable(&captures[i])...)
 	}
 	return p
 }
 
-// judgeRows returns the rows of one endpoint's terms with an unpayable recipient, in words, and whether another row can
-// be paid.
-func judgeRows(capture *x402.Evidence) (unpayable []string, usable bool) {
+// listUnpayable returns the rows of one endpoint's terms with an unpayable recipient, in words.
+func listUnpayable(capture *x402.Evidence) (unpayable []string) {
 	if capture.Captured.Envelope == nil {
-		return nil, false
+		return nil
 	}
 	rows := capture.Captured.Envelope.Accepts
 	for i := range rows {
 		if fault := rows[i].PayToFault(); fault != "" && rows[i].PayTo != "" {
 			unpayable = append(unpayable, fmt.Sprintf("%s, row %d on %s: %s", capture.Endpoint, i+1,
 				networkName(rows[i].NetworkCAIP2), invisible.Replace(fault)))
-		} else if rows[i].Usable() {
-			usable = true
 		}
 	}
-	return unpayable, usable
+	return unpayable
 }
-
-// isLost reports whether no row can be paid because of its recipient.
-func (p *payability) isLost() bool { return len(p.unpayable) > 0 && !p.usable }
 
 // findUnstable returns in words which endpoint's recipient on a network changed at unstableChanges different times
 // within unstableDays, "" if none did.

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 
 	"tollbook/site"
 	"tollbook/site/invisible"
@@ -21,8 +22,10 @@ import (
 const (
 	maxFields  = 24
 	maxChoices = 20
-	maxText    = 500 // bytes of a description
-	maxValue   = 64  // bytes of an example or a choice
+	maxText    = 500  // bytes of a description
+	maxValue   = 64   // bytes of an example or a choice
+	maxJSON    = 800  // bytes of an example as JSON
+	maxInput   = 3000 // bytes of all examples of a request
 )
 
 var (
@@ -79,7 +82,12 @@ func RequestFields(envelope json.RawMessage, toolSchema, path string) (fields []
 		return cmp.Or(slices.Index(site.RequestPlaces, a.In)-slices.Index(site.RequestPlaces, b.In), byRequired(a, b),
 			cmp.Compare(a.Name, b.Name))
 	})
-	first := r.fields[:min(len(r.fields), maxFields)]
+	first, size := r.fields[:min(len(r.fields), maxFields)], 0
+	for i := range first {
+		if size += len(first[i].Value); size > maxInput {
+			first[i].Value = ""
+		}
+	}
 	return first, r.refused + len(r.fields) - len(first)
 }
 
@@ -152,11 +160,14 @@ func (r *reader) addBazaar(declared object) {
 		}
 		r.addSchema(part.in, schema.child(part.name))
 		for name, example := range input.child(part.name) {
-			if at := r.index(part.in, name); at < 0 {
-				r.add(site.RequestField{Name: name, In: part.in, Type: typeOf(example), Example: scalar(example)})
-			} else if r.fields[at].Example == "" {
-				r.fields[at].Example = scalar(example)
+			at := r.index(part.in, name)
+			if at < 0 {
+				f := site.RequestField{Name: name, In: part.in, Type: typeOf(example)}
+				setExample(&f, example)
+				r.add(f)
+				continue
 			}
+			setExample(&r.fields[at], example)
 		}
 	}
 }
@@ -171,8 +182,8 @@ func (r *reader) addSchema(in string, schema object) {
 		}
 	}
 	for name, raw := range schema.child("properties") {
-		f := describe(raw)
-		f.Name, f.In, f.Required = name, in, slices.Contains(required, name)
+		f := describe(raw, in == site.InPath || slices.Contains(required, name))
+		f.Name, f.In = name, in
 		r.add(f)
 	}
 }
@@ -186,12 +197,16 @@ func (r *reader) addNamed(in string, fields object) {
 		case isText && slices.Contains(jsonTypes, word):
 			f.Type = word
 		case typeOf(raw) == "object":
-			f = describe(raw)
 			var schema object
 			_ = json.Unmarshal(raw, &schema)
-			_ = json.Unmarshal(schema["required"], &f.Required)
+			var required bool
+			_ = json.Unmarshal(schema["required"], &required)
+			f = describe(raw, required)
+		case isText && strings.Contains(word, " "):
+			f.Type, f.Description = "string", invisible.Clip(word, maxText)
 		default:
-			f.Type, f.Example = typeOf(raw), scalar(raw)
+			f.Type = typeOf(raw)
+			setExample(&f, raw)
 		}
 		f.Name, f.In = name, in
 		r.add(f)
@@ -213,10 +228,11 @@ func (r *reader) add(f site.RequestField) {
 	r.fields = append(r.fields, f)
 }
 
-// describe returns what a schema says of a field.
-func describe(raw json.RawMessage) (f site.RequestField) {
+// describe returns what a schema says of a field. A required field without an example gets its first choice.
+func describe(raw json.RawMessage, required bool) (f site.RequestField) {
 	var schema object
 	_ = json.Unmarshal(raw, &schema)
+	f.Required = required
 	f.Description = invisible.Clip(schema.text("description"), maxText)
 	types := []string{schema.text("type")}
 	for _, raw := range schema.list("type") {
@@ -238,13 +254,27 @@ func describe(raw json.RawMessage) (f site.RequestField) {
 	if len(f.Choices) < len(choices) {
 		f.Choices = nil // all or none: a list that lacks some is wrong
 	}
-	for _, name := range []string{"example", "default"} {
-		f.Example = cmp.Or(f.Example, scalar(schema[name]))
+	examples := append([]json.RawMessage{schema["const"], schema["example"], schema["default"]},
+		schema.list("examples")...)
+	if required && len(f.Choices) > 0 {
+		examples = append(examples, choices[0])
 	}
-	if examples := schema.list("examples"); f.Example == "" && len(examples) > 0 {
-		f.Example = scalar(examples[0])
+	for _, raw := range examples {
+		if setExample(&f, raw) {
+			break
+		}
 	}
 	return f
+}
+
+// setExample sets the example of a field, and returns false if the value is null or too long.
+func setExample(f *site.RequestField, raw json.RawMessage) bool {
+	var b bytes.Buffer
+	if typeOf(raw) == "" || len(raw) > maxJSON || json.Compact(&b, raw) != nil {
+		return false
+	}
+	f.Value, f.Example = strings.ToValidUTF8(string(invisible.EscapeJSON(b.Bytes())), "\ufffd"), scalar(raw)
+	return true
 }
 
 // typeOf returns the type of a JSON value, "" for null and for what is no JSON.

@@ -15,16 +15,31 @@ import (
 // addRevenue is the revenue of a service at its recipients while it owned them. For a shared recipient, the dollars are
 // the service's share and the counts are of all settlements.
 type addRevenue struct {
-	total7, total30   usd // of its recipients, not divided
-	share30, shareAll usd
-	count30           int64
-	countAll          int64
-	via               []facilitatorAmount // of 30 days, by ID
-	isContested       bool                // operators that are equally old divide a part of 30 days
+	monthSums
+	alone           monthSums // of periods in which the recipients belonged to no other operator
+	whole7, whole30 usd       // of its recipients in whole UTC days, which end with yesterday, not divided
+	shareAll        usd
+	countAll        int64
+	via             []facilitatorAmount // of 30 days, by ID
+	isContested     bool                // several operators divide a part of 30 days
 	// oldest first; days before the window are of recipients whose owners changed before it
 	days        []dayAmount
 	history     []historyShare
 	first, last time.Time // settlements; zero without any
+}
+
+// monthSums are sums of 30 UTC days, including today.
+type monthSums struct {
+	total30 usd // of the recipients, not divided
+	share30 usd
+	count30 int64
+}
+
+// add adds a period of a recipient with n owners, of which the service is the one at place.
+func (m *monthSums) add(s *period, place, n int) {
+	m.total30.add(s.thirty)
+	m.share30.add(s.thirty.share(place, n))
+	m.count30 += s.count30
 }
 
 type facilitatorAmount struct {
@@ -92,13 +107,14 @@ func dayOfNumber(day int) time.Time {
 
 // period is a number of days on which the same services own a recipient.
 type period struct {
-	owners             []owner
-	seven, thirty, all usd
-	count30, countAll  int64
-	before             usd                 // part of all before days
-	days               []dayAmount         // amounts are running sums
-	via                []facilitatorAmount // of the last 30 days, by ID; amounts are running sums
-	first, last        time.Time
+	owners            []owner
+	thirty, all       usd
+	whole7, whole30   usd // without today
+	count30, countAll int64
+	before            usd                 // part of all before days
+	days              []dayAmount         // amounts are running sums
+	via               []facilitatorAmount // of the last 30 days, by ID; amounts are running sums
+	first, last       time.Time
 }
 
 // isContested reports whether the owners are of several operators.
@@ -175,14 +191,18 @@ func sumPeriod(parts []ledger.RevenueDay, before ledger.RevenueSum, today int) *
 		if d.LastAt.After(s.last) {
 			s.last = d.LastAt
 		}
-		if today-day >= site.WindowDays["30d"] {
+		age := today - day
+		if age > 0 && age <= site.WindowDays["30d"] {
+			s.whole30.add(amount)
+		}
+		if age > 0 && age <= site.WindowDays["7d"] {
+			s.whole7.add(amount)
+		}
+		if age >= site.WindowDays["30d"] {
 			continue
 		}
 		s.thirty.add(amount)
 		s.count30 += d.Settlements
-		if today-day < site.WindowDays["7d"] {
-			s.seven.add(amount)
-		}
 		s.via = addFacilitator(s.via, facilitatorAmount{d.Facilitator, amount, d.Settlements})
 	}
 	var sum usd
@@ -223,11 +243,13 @@ func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitator
 
 // addPeriod adds a period of a recipient with n owners, of which the service is the one at place.
 func (e *addRevenue) addPeriod(s *period, place, n int) {
-	e.total7.add(s.seven)
-	e.total30.add(s.thirty)
-	e.share30.add(s.thirty.share(place, n))
+	e.monthSums.add(s, place, n)
+	if !s.isContested() {
+		e.alone.add(s, place, n)
+	}
+	e.whole7.add(s.whole7)
+	e.whole30.add(s.whole30)
 	e.shareAll.add(s.all.share(place, n))
-	e.count30 += s.count30
 	e.isContested = e.isContested || s.count30 > 0 && s.isContested()
 	e.countAll += s.countAll
 	if e.first.IsZero() || s.first.Before(e.first) {

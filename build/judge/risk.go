@@ -96,7 +96,7 @@ const (
 // flagPayToChanged flags a recent replacement of a recipient on a network. The evidence names the newest one. A
 // recipient beside others is no replacement.
 func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag {
-	i := slices.IndexFunc(changes, func(c site.PayToChange) bool { return c.OldPayTo != nil && c.NewPayTo != nil })
+	i := slices.IndexFunc(changes, site.PayToChange.IsReplacement)
 	if i < 0 {
 		return nil
 	}
@@ -173,11 +173,12 @@ func flagElsewhere(warnings []x402.Warning) *site.RiskFlag {
 	return nil
 }
 
-// naming says that a service names an account that belongs to another operator.
+// naming says that services of two operators name an account.
 type naming struct {
 	network, payTo string
 	by             string    // slug of the other service
-	since          time.Time // the UTC day on which the owner named the account first
+	since          time.Time // the UTC day on which the other operator named the account first
+	isShared       bool      // what is paid there today is divided between them
 }
 
 // flagForeign flags a service that names an account after another operator did. The evidence names the first account.
@@ -185,15 +186,23 @@ func flagForeign(n *naming) *site.RiskFlag {
 	if n == nil {
 		return nil
 	}
-	return newFlag(site.RiskWarning, "recipient_foreign", "it names %s on %s, which %s named before, since %s; nothing "+
-		"that is paid there counts for it", n.payTo, networkName(n.network), n.by, n.since.Format(time.DateOnly))
+	counted := "nothing is counted"
+	if n.isShared {
+		counted = "what is paid there is divided"
+	}
+	return newFlag(site.RiskWarning, "recipient_foreign", "it names an account that %s named before, since %s: %s on %s; %s",
+		n.by, n.since.Format(time.DateOnly), n.payTo, networkName(n.network), counted)
 }
 
-// flagClaimed tells readers of a service that another operator named its account later. That changes nothing for it.
+// flagClaimed tells readers of a service that another operator named its account later.
 func flagClaimed(n *naming) *site.RiskFlag {
 	if n == nil {
 		return nil
 	}
-	return newFlag(site.RiskClean, "recipient_claimed", "%s names its account %s on %s, too, since %s", n.by, n.payTo,
-		networkName(n.network), n.since.Format(time.DateOnly))
+	counted := ""
+	if n.isShared {
+		counted = "; what is paid there is divided"
+	}
+	return newFlag(site.RiskClean, "recipient_claimed", "%s names its account %s on %s, too, since %s%s", n.by, n.payTo,
+		networkName(n.network), n.since.Format(time.DateOnly), counted)
 }

@@ -9,20 +9,26 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// newScorePoints returns the scores of a service's days with a counted check, oldest first. today is what this snapshot
+// newScorePoints returns the scores of a service's days of which something is known, oldest first. today is what this snapshot
 // publishes of the service.
 func newScorePoints(f *postgres.ServiceFacts, h *price.History, today site.Recorded, now time.Time) []site.ScorePoint {
-	points, times := make([]site.ScorePoint, len(f.DaySums)), make([]int, len(f.DaySums))
-	uptimes, months := make([]float64, len(f.DaySums)), make([]float64, len(f.DaySums))
+	sums := make([]checks.DaySum, 0, len(f.DaySums))
+	for _, d := range f.DaySums {
+		if d.KnownMS > 0 {
+			sums = append(sums, d)
+		}
+	}
+	points, times := make([]site.ScorePoint, len(sums)), make([]int, len(sums))
+	uptimes, months := make([]float64, len(sums)), make([]float64, len(sums))
 	recorded := recordedDays{f.Assessments}
-	month, oldest := checkCounter{}, 0 // of the 30 days that end with the day, and its first element of DaySums
-	for i, d := range f.DaySums {
+	month, oldest := checkCounter{}, 0 // of the 30 days that end with the day, and its first element of sums
+	for i, d := range sums {
 		var t checkCounter
-		t.add(&checks.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
-		month.counted, month.up = month.counted+int64(d.Counted), month.up+int64(d.Up)
-		for from := d.Day.AddDate(0, 0, 1-site.WindowDays["30d"]); f.DaySums[oldest].Day.Before(from); oldest++ {
-			month.counted -= int64(f.DaySums[oldest].Counted)
-			month.up -= int64(f.DaySums[oldest].Up)
+		t.add(&checks.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS,
+			KnownMS: d.KnownMS, UpMS: d.UpMS})
+		month.knownMS, month.upMS = month.knownMS+d.KnownMS, month.upMS+d.UpMS
+		for from := d.Day.AddDate(0, 0, 1-site.WindowDays["30d"]); sums[oldest].Day.Before(from); oldest++ {
+			month.knownMS, month.upMS = month.knownMS-sums[oldest].KnownMS, month.upMS-sums[oldest].UpMS
 		}
 		uptimes[i], months[i] = t.percent(), month.percent()
 		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: uptimes[i],

@@ -25,11 +25,11 @@ func TestNewScorePoints(t *testing.T) {
 		PriceDays: []checks.PriceDay{{EndpointID: one, Day: dateOf(9, 3), Moved: 4},
 			{EndpointID: one, Day: dateOf(9, 4), Moved: 1}, {EndpointID: one, Day: dateOf(10, 20), Moved: 1}},
 		DaySums: []checks.DaySum{
-			{Day: dateOf(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: dateOf(9, 2), Counted: 1},
-			{Day: dateOf(9, 3), Counted: 1, Up: 1}, {Day: dateOf(9, 4), Counted: 1, Up: 1},
-			{Day: dateOf(10, 2), Counted: 1, Up: 1},
-			{Day: dateOf(10, 3), Counted: 1, Up: 1}, {Day: dateOf(10, 4), Counted: 1, Up: 1},
-			{Day: dateOf(11, 20), Counted: 1, Up: 1},
+			{Day: dateOf(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301, KnownMS: 3, UpMS: 1}, {Day: dateOf(9, 2), Counted: 1, KnownMS: 1},
+			{Day: dateOf(9, 3), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1}, {Day: dateOf(9, 4), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1},
+			{Day: dateOf(10, 2), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1},
+			{Day: dateOf(10, 3), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1}, {Day: dateOf(10, 4), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1},
+			{Day: dateOf(11, 20), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1},
 		},
 	}}
 	f.Endpoints = []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{ID: one, FirstSeenAt: *ago(time.Hour)}}}
@@ -69,28 +69,19 @@ func TestNewScorePoints(t *testing.T) {
 	}
 }
 
-// TestTodayEndsWithLastVisit checks the ends of days. Today ends with the last visit, so that a build without new
-// visits publishes the same, but never after the time of the snapshot. Earlier days end at midnight.
-func TestTodayEndsWithLastVisit(t *testing.T) {
+// TestTodayEndsWithLastHour checks the ends of days. Today ends with the last full hour, so that a build without new
+// visits publishes the same. Earlier days end at midnight.
+func TestTodayEndsWithLastHour(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 	today := now.Truncate(24 * time.Hour)
-	for _, test := range []struct {
-		about string
-		last  *time.Time
-		want  time.Time
-	}{
-		{"visited an hour ago", new(now.Add(-time.Hour)), now.Add(-time.Hour)},
-		{"visited while the build reads", new(now.Add(time.Second)), now},
-		{"no visit is known", nil, now},
-	} {
-		f := &postgres.ServiceFacts{Facts: checks.Facts{Days: []checks.Rollup{
-			{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1}, {Start: today, Counted: 1, Up: 1},
-		}}}
-		f.LastCheckedAt = test.last
-		got := newUptimePoints(f, now)
-		if len(got) != 2 || !got[0].PeriodEnd.Equal(today) || !got[1].PeriodEnd.Equal(test.want) {
-			t.Errorf("%s: %+v, want the ends %v and %v", test.about, got, today, test.want)
-		}
+	f := &postgres.ServiceFacts{Facts: checks.Facts{Days: []checks.Rollup{
+		{Start: today.AddDate(0, 0, -2), Counted: 1, Up: 1}, // nothing is known
+		{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1, KnownMS: 1, UpMS: 1},
+		{Start: today, KnownMS: 1},
+	}}}
+	got := newUptimePoints(f, now)
+	if want := today.Add(12 * time.Hour); len(got) != 2 || !got[0].PeriodEnd.Equal(today) || !got[1].PeriodEnd.Equal(want) {
+		t.Errorf("%+v, want the ends %v and %v", got, today, want)
 	}
 }

@@ -14,10 +14,12 @@ import (
 	"tollbook/site/x402"
 )
 
-// A usable 402 makes a service payment_ready for readyFor. A proof of control makes it verified for verifiedFor.
+// A usable 402 makes a service payment_ready for readyFor. An operator's confirmation makes it verified for verifiedFor,
+// and an owner's token for tokenFor after it was last seen.
 const (
 	readyFor    = 7 * 24 * time.Hour
 	verifiedFor = 30 * 24 * time.Hour
+	tokenFor    = 7 * 24 * time.Hour
 )
 
 // serviceInput is everything that one service is judged by, except the time.
@@ -30,14 +32,17 @@ type serviceInput struct {
 	Rank            price.Rank
 	History         *price.History
 	FreeHost        bool
+	Operator        string // slug of the first service of its operator
 	Public          *sources.Facts
 	Foreign         *naming // the account of another operator that it names; nil for none
 	Claimed         *naming // its account that another operator names later; nil for none
+	Tainted         *naming // its account that a dangerous service named first; nil for none
 	Traction        site.Traction
 	Volume          []site.VolumePoint
 	OlderVolume     olderVolume
 	Buyers          []site.BuyersPoint
 	Settlements     site.Settlements
+	Incidents       []site.IncidentDetail
 }
 
 // input collects what the ith service is judged by. Its facts must be complete. It drops the terms that nobody can pay
@@ -52,15 +57,18 @@ func (d *Directory) input(i int) *serviceInput {
 		Public:   &d.facts.Public,
 		Traction: d.revenue.traction(i), History: price.NewHistory(f, d.options.Now),
 	}
+	b.Operator = d.facts.Services[d.operatorOf[i]].Slug
 	b.Foreign = d.revenue.ownership.foreign(i, d.facts.Services)
 	b.Claimed = d.revenue.ownership.claimed(i, d.facts.Services)
+	b.Tainted = d.danger.tainted(i, d.claims[i])
 	b.Detail = newDetail(f, &o, &d.hours.services[i], d.options.Now)
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Detail.OperatorLinks = d.operators.Of(i)
 	d.addIncidents(i, &b.Detail)
+	b.Incidents = d.incidentDetails(&b.Detail)
 	b.Detail.GoneSince, b.Detail.LiveServices = d.Snapshot.Services[i].Item.GoneSince, d.live[i]
 	if !o.speaksOther() { // prices over other protocols are not in the market
-		b.Rank = d.market.Rank(f.Category, &o.prices)
+		b.Rank = d.market.Rank(f.Category, i, &o.prices)
 	}
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
 	b.Settlements = d.revenue.settlements(i)
@@ -81,18 +89,22 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Hints, d.Catalogues = hint.Judge(known), newCatalogues(b.Public, f, known, now)
 	input := modelInput(f, captures, now)
 	pay := newPayability(result.captures, d.PayToChanges, now)
-	d.PaymentReady = d.PaymentReady && !pay.isLost() && pay.unstable == ""
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, &result, pay, now)
-	payments := judgePayments(f, captures, now)
-	d.Assessment.Advice = adviceOf(&d, listFaults(payments), now)
+	verdict := verdictInput{detail: &d, endpoints: judgeEndpoints(f, captures, d.Endpoints, now), isFree: isFree(f),
+		tainted: b.Tainted, dearer: b.Rank.Dearer, now: now}
+	d.Assessment.Advice = verdict.service()
+	d.PaymentReady = d.PaymentReady && d.IsAdvised()
+	verdict.addVerdicts(d.Endpoints)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
-		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, captures, payments, d.IsAdvised(), now),
+		Detail: d, Operator: b.Operator, Changes: serviceChanges(f),
+		Terms: newTerms(f, captures, d.Endpoints, verdict.endpoints, now),
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
 			Prices:     b.History.Points(), Volume: b.Volume, Buyers: b.Buyers, Settlements: b.Settlements,
-			Scores: newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
+			Incidents: b.Incidents,
+			Scores:    newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
 		},
 	}}
 	l.Evidence.Input = input
@@ -117,11 +129,8 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 		MinPriceUSD: o.figures().Lowest, Networks: o.networks, NetworksCAIP2: o.networksCAIP2,
 		Asset: o.figures().Asset, PriceCondition: o.figures().Condition,
 	}
-	d.Verified, d.VerifiedUntil = validUntil(f.VerifiedAt, verifiedFor, now)
+	d.Verified, d.VerifiedUntil = verifiedUntil(f, now)
 	d.PaymentReady, d.PaymentReadyUntil = validUntil(f.LastSuccessAt, readyFor, now)
-	if o.speaksOther() { // a client of x402 cannot pay it
-		d.PaymentReady = false
-	}
 	switch f.State {
 	case postgres.StatePaused:
 		d.PausedAt = timeOrNull(f.StateAt)
@@ -133,6 +142,19 @@ func newDetail(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.T
 	}
 	d.Uptime24h, d.AvgResponseTimeMS = day.percentOrNull(), day.average()
 	return d
+}
+
+// isFree reports whether each endpoint that ever answered did so without asking for payment, last.
+func isFree(f *postgres.ServiceFacts) bool {
+	open := 0
+	for i := range f.Endpoints {
+		if v := f.Endpoints[i].Verdict; v != nil && *v != "open" {
+			return false
+		} else if v != nil {
+			open++
+		}
+	}
+	return open > 0
 }
 
 // unseenAfter is how long no visit may tell whether a service is up until its status is unknown.
@@ -151,6 +173,20 @@ func wasSeen(f *postgres.ServiceFacts, day *checkCounter, now time.Time) bool {
 			return e.Conclusive != nil && isRecent(&e.Conclusive.ReceivedAt) ||
 				e.Envelope != nil && isRecent(&e.Envelope.ReceivedAt)
 		})
+}
+
+// verifiedUntil reports whether a service is verified, and when that ends or ended. An owner's proof ends when the site
+// answers without the token, or tokenFor after the token was last seen.
+func verifiedUntil(f *postgres.ServiceFacts, now time.Time) (bool, *site.Time) {
+	if !f.OwnerProved {
+		return validUntil(f.VerifiedAt, verifiedFor, now)
+	}
+	verified, until := validUntil(f.VerifiedAt, tokenFor, now)
+	if missing := f.TokenMissingAt; until != nil && missing != nil && missing.After(*f.VerifiedAt) &&
+		missing.Before(until.Time) && !missing.After(now) {
+		return false, site.TimeOrNull(*missing)
+	}
+	return verified, until
 }
 
 // validUntil reports whether less than span has passed since an event, and when the span ends. The end is nil if the

@@ -80,11 +80,13 @@ func (g *group) find(services []incidentService, list [][]site.Incident, mark fu
 	var listed, starts, ends []time.Time // of members and their incidents, sorted
 	for _, i := range g.members {
 		listed = append(listed, services[i].CreatedAt)
+		for _, r := range services[i].Runs {
+			if r.Checks >= beginsAfter && r.EndedAt != nil {
+				ends = append(ends, site.NewTime(*r.EndedAt).Time)
+			}
+		}
 		for k, x := range list[i] {
 			starts = append(starts, x.StartedAt.Time)
-			if x.EndedAt != nil {
-				ends = append(ends, x.EndedAt.Time)
-			}
 			if x.Precision == site.PrecisionCheck {
 				begins = append(begins, begin{x.StartedAt.Time, i, k})
 			}

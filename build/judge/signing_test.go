@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/base64"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,8 +21,8 @@ const (
 	solanaUSDC = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
 )
 
-// TestJudgePayment checks whether an endpoint can be recommended by its verdict and its newest terms.
-func TestJudgePayment(t *testing.T) {
+// TestJudgeEndpoint checks whether an endpoint can be recommended by its verdict and its newest terms.
+func TestJudgeEndpoint(t *testing.T) {
 	t.Parallel()
 	row := func(network, amount, asset, extra string) string {
 		return `{"scheme":"exact","network":"` + network + `","amount":"` + amount + `","asset":"` + asset +
@@ -43,28 +44,30 @@ func TestJudgePayment(t *testing.T) {
 		key := ledger.ReceptionKey{Network: solanaID, Asset: solanaUSDC, PayTo: payTo}
 		receptions[key] = ledger.Reception{ReceptionKey: key, CanReceive: &can, Reason: site.ReceptionNoTokenAccount}
 	}
-	for _, c := range []struct{ name, verdict, accepts, code, unsignable string }{
-		{"never asked", "", good, "", "GET /x: not asked yet"},
-		{"latest answer without terms", "open", good, "", "GET /x: its latest answer was open"},
-		{"can be paid", "paid", good, "", ""},
-		{"no row, but former prices", "paid", "", "price_unknown", "GET /x: no price is known"},
-		{"a price of zero", "paid", row("eip155:8453", "0", usdc, ""), "price_implausible", ""},
-		{"ten billion dollars", "paid", row("eip155:8453", "10000000000000000", usdc, ""), "price_implausible", ""},
-		{"an unknown token", "paid", row("eip155:8453", "1000", other, ""), "token_unknown", ""},
-		{"an unknown network", "paid", row("eip155:999999", "1000", usdc, ""), "token_unknown", ""},
-		{"expired", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-19T12:00:00Z"`), "offer_expired", ""},
-		{"expired in seconds", "paid", row("eip155:8453", "1000", usdc, `,"expiresAt":1763600000`), "offer_expired", ""},
-		{"valid for an hour", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-20T13:00:00Z"`), "", ""},
-		{"a network as version 1 writes it", "paid", row("base", "1000", usdc, ""), "not_payable",
-			`GET /x, row 1: network "base" should be eip155:8453`},
-		{"another row can be paid", "paid", row("base", "1000", usdc, "") + "," + good, "", ""},
-		{"a recipient without a token account", "paid", solana(closed), "recipient_cannot_receive", ""},
-		{"one that can receive", "paid", solana(opened), "", ""},
-		{"one that nobody asked about", "paid", solana(unasked), "", ""},
-		{"another row can receive", "paid", solana(closed) + "," + good, "", ""},
+	for _, c := range []struct{ name, verdict, accepts, want string }{
+		{"never asked", "", good, "unknown not_asked"},
+		{"latest answer without terms", "open", good, "unknown nothing_sold"},
+		{"latest answer broken", "broken", good, "caution answer_faulty"},
+		{"a test network", "paid", strings.Replace(row("eip155:84532", "1000",
+			"0x036CbD53842c5426634e7929541eC2318f3dCF7e", ""), "USD Coin", "USDC", 1), "caution testnet"},
+		{"can be paid", "paid", good, "good"},
+		{"no row, but former prices", "paid", "", "unknown not_repeated"},
+		{"a price of zero", "paid", row("eip155:8453", "0", usdc, ""), "unknown price_implausible"},
+		{"ten billion dollars", "paid", row("eip155:8453", "10000000000000000", usdc, ""), "unknown price_implausible"},
+		{"an unknown token", "paid", row("eip155:8453", "1000", other, ""), "unknown token_unknown"},
+		{"an unknown network", "paid", row("eip155:999999", "1000", usdc, ""), "unknown token_unknown"},
+		{"expired", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-19T12:00:00Z"`), "do_not_pay terms_expired"},
+		{"expired in seconds", "paid", row("eip155:8453", "1000", usdc, `,"expiresAt":1763600000`), "do_not_pay terms_expired"},
+		{"valid for an hour", "paid", row("eip155:8453", "1000", usdc, `,"validUntil":"2026-11-20T13:00:00Z"`), "good"},
+		{"a network as version 1 writes it", "paid", row("base", "1000", usdc, ""), "unknown not_payable"},
+		{"another row can be paid", "paid", row("base", "1000", usdc, "") + "," + good, "good"},
+		{"a recipient without a token account", "paid", solana(closed), "do_not_pay recipient_cannot_receive"},
+		{"one that can receive", "paid", solana(opened), "good"},
+		{"one that nobody asked about", "paid", solana(unasked), "good"},
+		{"another row can receive", "paid", solana(closed) + "," + good, "good"},
 		{"another row may be paid, if its token is worth it", "paid", solana(closed) + "," +
-			row("eip155:8453", "1000", other, ""), "token_unknown", ""},
-		{"another row has a plausible price", "paid", row("eip155:8453", "0", usdc, "") + "," + good, "", ""},
+			row("eip155:8453", "1000", other, ""), "unknown token_unknown"},
+		{"another row has a plausible price", "paid", row("eip155:8453", "0", usdc, "") + "," + good, "good"},
 	} {
 		e := newPricedEndpoint(newPrice("100", alice, *ago(time.Hour), nil))
 		if e.Verdict = &c.verdict; c.verdict == "" {
@@ -74,15 +77,14 @@ func TestJudgePayment(t *testing.T) {
 		terms := base64.StdEncoding.EncodeToString([]byte(`{"x402Version":2,"accepts":[` + c.accepts + `]}`))
 		capture := x402.Evidence{Endpoint: "GET /x", Captured: x402.Capture(x402.Answer{Status: 402,
 			Header: http.Header{"Payment-Required": {terms}}})}
-		got := judgePayment(&e, &capture, receptions)
-		if diff := cmp.Diff(c.unsignable, got.unsignable); diff != "" {
-			t.Errorf("%s: why no client signs (-want +got):\n%s", c.name, diff)
+		of := site.Endpoint{Pricing: []site.PricingEntry{{}}}
+		found := judgeEndpoint(&e, &capture, &of, receptions).found
+		got := site.AdviceGood
+		if found != nil {
+			got = found.level + " " + found.reason.Code
 		}
-		if got.fault == nil {
-			got.fault = &Payment{}
-		}
-		if diff := cmp.Diff(c.code, got.fault.Code); diff != "" {
-			t.Errorf("%s: what is known against it (-want +got):\n%s", c.name, diff)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: verdict (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -144,3 +144,38 @@ func TestSiteEvidence(t *testing.T) {
 		t.Errorf("evidence (-want +got):\n%s", diff)
 	}
 }
+
+// TestVerifiedUntil checks that an owner's proof ends with the token, and 7 days after it was last seen.
+func TestVerifiedUntil(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *time.Time { return new(now.Add(-d)) }
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		name          string
+		isOwner       bool
+		seen, missing *time.Time
+		verified      bool
+		until         *time.Time
+	}{
+		{"never", false, nil, nil, false, nil},
+		{"confirmed by the operator", false, ago(29 * day), nil, true, ago(-day)},
+		{"token seen today", true, ago(time.Hour), nil, true, new(now.Add(7*day - time.Hour))},
+		{"nothing answered for 6 days", true, ago(6 * day), nil, true, ago(-day)},
+		{"nothing answered for 7 days", true, ago(7 * day), nil, false, ago(0)},
+		{"token gone", true, ago(time.Hour), ago(time.Minute), false, ago(time.Minute)},
+		{"token gone and back", true, ago(time.Hour), ago(2 * time.Hour), true, new(now.Add(7*day - time.Hour))},
+		{"found missing when the proof had ended", true, ago(20 * day), ago(day), false, ago(13 * day)},
+		{"found missing by a clock that runs ahead", true, ago(time.Hour), ago(-time.Hour), true, new(now.Add(7*day - time.Hour))},
+	} {
+		f := &postgres.ServiceFacts{Service: postgres.Service{VerifiedAt: c.seen}, OwnerProved: c.isOwner,
+			TokenMissingAt: c.missing}
+		verified, until := verifiedUntil(f, now)
+		want := (*site.Time)(nil)
+		if c.until != nil {
+			want = site.TimeOrNull(*c.until)
+		}
+		if diff := cmp.Diff(want, until); verified != c.verified || diff != "" {
+			t.Errorf("%s: verified %t, want %t; until (-want +got):\n%s", c.name, verified, c.verified, diff)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -32,21 +31,23 @@ func (t *revenueIndex) settlements(i int) site.Settlements {
 	f := &t.services[i]
 	out := site.Settlements{Slug: f.Slug, Recipients: []site.SettledRecipient{}}
 	for _, c := range t.ownership.claims[i] {
-		owners := t.ownership.owners[c.recipient]
-		k := slices.IndexFunc(owners, func(o owner) bool { return o.service == i })
-		if k < 0 {
-			continue
-		}
-		r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Since: t.dates.date(owners[k].since),
-			Until: dateOrNull(dayOfNumber(owners[k].until)), Shares: listShares(owners, k),
-			RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
-		for n := range f.Statements {
-			if s := &f.Statements[n]; s.Network == c.network && s.Address == c.payTo {
-				r.FirstSettlementAt, r.RowsFrom = site.TimeOrNull(s.FirstAt), dateOrNull(s.RowsFrom)
-				r.Tokens = t.settledTokens(s)
+		owners, hasRows := t.ownership.owners[c.recipient], false
+		for k, own := range owners {
+			if own.service != i {
+				continue
 			}
+			r := site.SettledRecipient{NetworkCAIP2: c.network, PayTo: c.payTo, Since: t.dates.date(own.since),
+				Until: dateOrNull(dayOfNumber(own.until)), Shares: listShares(owners, k),
+				RowsIn: t.services[owners[0].service].Slug, Tokens: []site.SettledToken{}}
+			for n := range f.Statements {
+				if s := &f.Statements[n]; !hasRows && s.Network == c.network && s.Address == c.payTo {
+					r.FirstSettlementAt, r.RowsFrom = site.TimeOrNull(s.FirstAt), dateOrNull(s.RowsFrom)
+					r.Tokens = t.settledTokens(s)
+				}
+			}
+			hasRows = true // a recipient that belongs to the service for several runs of days has its rows once
+			out.Recipients = append(out.Recipients, r)
 		}
-		out.Recipients = append(out.Recipients, r)
 	}
 	return out
 }

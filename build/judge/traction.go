@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -51,33 +52,68 @@ func listCountedTokens(facilitators []ledger.FacilitatorFacts) []ledger.CountedT
 }
 
 // queryRecipients returns the recipients whose revenue a build reads.
-func (p *ownership) queryRecipients(services []postgres.ServiceFacts) []ledger.Recipient {
+func (p *ownership) queryRecipients(services []postgres.ServiceFacts, operators []int, today int) []ledger.Recipient {
 	var list []ledger.Recipient
 	for i := range services {
 		for _, c := range p.claims[i] {
-			o, ok := p.ownerOf(c.recipient, i)
-			if !ok {
-				continue
+			for _, o := range p.ownedBy(c.recipient, i) {
+				r := ledger.Recipient{ServiceID: services[i].ID, Operator: operators[i],
+					Category: services[i].Category, Network: c.network, Address: c.payTo, Since: dayOfNumber(o.since)}
+				if o.until != forever {
+					r.Until = new(dayOfNumber(o.until))
+				}
+				list = append(list, r)
 			}
-			r := ledger.Recipient{ServiceID: services[i].ID, Network: c.network, Address: c.payTo,
-				Since: dayOfNumber(o.since)}
-			if o.until != forever {
-				r.Until = new(dayOfNumber(o.until))
-			}
-			list = append(list, r)
 		}
+		list = append(list, p.queryAlone(i, services[i].ID, operators[i], today)...)
 	}
 	return list
 }
 
-// ownerOf returns the ith service as an owner of a recipient, and false if the recipient never was its own.
-func (p *ownership) ownerOf(r recipient, i int) (o owner, ok bool) {
-	owners := p.owners[r]
-	k, ok := slices.BinarySearchFunc(owners, i, func(o owner, i int) int { return cmp.Compare(o.service, i) })
-	if ok {
-		o = owners[k]
+// aloneID returns the id under which the buyers of a service are read on the days on which its recipients are its
+// operator's alone.
+func aloneID(id int64) int64 { return math.MinInt64 + id }
+
+// queryAlone returns the days of the last 30 on which each recipient of the ith service is its operator's alone, none if
+// it shares no recipient with another operator on any of them.
+func (p *ownership) queryAlone(i int, id int64, operator, today int) []ledger.Recipient {
+	var list []ledger.Recipient
+	isContested, month := false, today+1-site.WindowDays["30d"]
+	for _, c := range p.claims[i] {
+		owners := p.owners[c.recipient]
+		from := month
+		for _, end := range append(listChanges(owners), today+1) { // the day after a period
+			if end = min(end, today+1); end <= from {
+				continue
+			}
+			on := ownersOn(owners, from)
+			switch of := (&period{owners: on}); {
+			case !slices.ContainsFunc(on, func(o owner) bool { return o.service == i }):
+			case of.isContested():
+				isContested = true
+			default:
+				list = append(list, ledger.Recipient{ServiceID: aloneID(id), Operator: operator, Network: c.network,
+					Address: c.payTo, Since: dayOfNumber(from), Until: new(dayOfNumber(end - 1))})
+			}
+			from = end
+		}
 	}
-	return o, ok
+	if !isContested {
+		return nil
+	}
+	return list
+}
+
+// ownedBy returns the ith service as an owner of a recipient, once for each run of days, oldest first. It returns none if
+// the recipient never was its own.
+func (p *ownership) ownedBy(r recipient, i int) []owner {
+	owners := p.owners[r]
+	from, _ := slices.BinarySearchFunc(owners, i, func(o owner, i int) int { return cmp.Compare(o.service, i) })
+	to := from
+	for to < len(owners) && owners[to].service == i {
+		to++
+	}
+	return owners[from:to]
 }
 
 // revenueIndex judges the traction of services: what their settlements on chain show.
@@ -123,7 +159,7 @@ func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	month := t.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, c := range t.ownership.claims[i] {
 		switch {
-		case !c.isLive(month), c.isForeign():
+		case !c.isLive(month), c.isForeign() && !c.tenure.owned(dayNumber(month), dayNumber(t.now)):
 		case t.measured[c.network]:
 			on = insertSorted(on, c.network)
 		default:
@@ -147,7 +183,7 @@ func (t *revenueIndex) shared(i int) []int {
 	var own []recipient
 	var key strings.Builder
 	for _, c := range t.ownership.claims[i] {
-		if o, ok := t.ownership.ownerOf(c.recipient, i); ok && t.isCurrent(o) {
+		if slices.ContainsFunc(t.ownership.ownedBy(c.recipient, i), t.isCurrent) {
 			own = append(own, c.recipient)
 			key.WriteString(c.network + " " + c.payTo + "\n")
 		}
@@ -204,7 +240,9 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		}
 	}
 	out.ProQuotaShare = 1 / float64(out.SharedWith+1)
-	out.SharedWithStrangers = e.isContested
+	if out.SharedWithStrangers = e.isContested; e.isContested && e.alone.count30 > 0 {
+		out.Alone = t.alone(i)
+	}
 	out.Caveat = measuredCaveat(off, out.SharedWith) + t.strangersCaveat(i) +
 		redemptionCaveat(e.count30-countAmounts(of.Amounts))
 	out.AllTimeCaveat = allTimeCaveat(on, t.chains)
@@ -214,10 +252,11 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
 		out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.total30)
 	}
+	addOrganic(&out, &e.monthSums, of)
 	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.shareAll.decimal()), &e.countAll
 	out.FirstSettlementAt, out.LastSettlementAt = site.TimeOrNull(e.first), site.TimeOrNull(e.last)
-	if t.coversTrend(on, e.first) {
-		out.Trend7dVs30d = trend(e.total7, e.total30)
+	if e.total30.compare(usd{}) > 0 && t.coversTrend(on, e.first) {
+		out.Trend7dVs30d = trend(e.whole7, e.whole30)
 	}
 	out.ConcentratedVolume = isConcentrated(of.TopUSD, e.total30, e.count30)
 	out.MedianSettlement30d, out.MaxSettlement30d = medianAndMax(of.Amounts)
@@ -226,6 +265,44 @@ func (t *revenueIndex) traction(i int) site.Traction {
 		out.SettledVia = append(out.SettledVia, v.ID)
 	}
 	return out
+}
+
+// alone returns the sums and buyers of the last 30 days on which the recipients of the ith service were its operator's
+// alone.
+func (t *revenueIndex) alone(i int) *site.Traction {
+	e, of := &t.revenues[i].alone, t.byService[aloneID(t.services[i].ID)]
+	if of == nil {
+		of = &ledger.ServiceBuyers{}
+	}
+	out := &site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(e.share30.decimal()), TxCount30d: &e.count30}
+	if out.UniqueBuyers30d = buyersOrNil(of.Buyers30d, e.count30); out.UniqueBuyers30d != nil {
+		out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
+	}
+	addOrganic(out, e, of)
+	return out
+}
+
+// addOrganic adds what neither relatives nor scouts paid. Of a shared volume it is the same part as of the volume at the
+// recipients. Redemptions, which name no payer, are part of it.
+func addOrganic(t *site.Traction, e *monthSums, of *ledger.ServiceBuyers) {
+	t.OrganicTxCount30d = new(max(0, e.count30-of.Self.Settlements-of.Scouts.Settlements))
+	paid, whole := usdOrZero(of.Self.USD).plus(usdOrZero(of.Scouts.USD)), e.total30.units()
+	organic := new(big.Rat).SetInt(e.share30.units())
+	if whole.Sign() > 0 {
+		part := new(big.Rat).SetFrac(paid.units(), whole)
+		organic.Sub(organic, part.Mul(part, organic))
+	}
+	if organic.Sign() < 0 {
+		organic.SetInt64(0)
+	}
+	t.OrganicVolumeUSD30d = new((&settledSum{usd: organic.Quo(organic, new(big.Rat).SetInt64(usdOne))}).decimal())
+	if t.UniqueBuyers30d == nil {
+		return
+	}
+	buyers := of.Buyers30d - of.Self.Buyers - of.Scouts.Buyers
+	t.OrganicBuyers30d, t.ReturningBuyers30d = &buyers, new(of.Returning30d)
+	t.OneTimeBuyers30d = new(buyers - of.Returning30d)
+	t.SelfBuyers30d, t.ScoutBuyers30d = new(of.Self.Buyers), new(of.Scouts.Buyers)
 }
 
 // release drops the revenue of the ith service. It leaves the numbers that its traction points to.
@@ -237,21 +314,24 @@ func (t *revenueIndex) release(i int) {
 	}
 }
 
-// trendAge is the least age of a service's first settlement, and of the measuring of each of its networks, from which
-// its trend is known. In a shorter time the rate of 30 days is too low, and everything seems to grow.
+// trendAge is the least age, at the beginning of today, of a service's first settlement, and of the measuring of each of
+// its networks, from which its trend is known. In a shorter time the rate of 30 days is too low, and everything seems to
+// grow.
 const trendAge = 30 * 24 * time.Hour
 
-// coversTrend reports whether the whole window of 30 days is after the first settlement and after measuring began on
-// each network.
+// coversTrend reports whether all of the 30 whole days are after the first settlement and after measuring began on each
+// network.
 func (t *revenueIndex) coversTrend(networks []string, first time.Time) bool {
-	isYoung := func(since time.Time) bool { return t.now.Sub(since) < trendAge }
+	today := dayOfTime(t.now)
+	isYoung := func(since time.Time) bool { return today.Sub(since) < trendAge }
 	return !first.IsZero() && !isYoung(first) && !slices.ContainsFunc(networks, func(id string) bool {
 		return isYoung(*t.chains[id].MeasuredSince)
 	})
 }
 
-// trend returns the daily rate of 7 UTC days divided by that of 30, both including today: (v7 / 7) / (v30 / 30). The
-// volume is that of the service's recipients, not divided. It returns nil if nothing was settled in 30 days.
+// trend returns the daily rate of 7 UTC days divided by that of 30: (v7 / 7) / (v30 / 30). Both end with yesterday, so
+// that no part of a day is compared with whole ones. The volume is that of the service's recipients, not divided. It
+// returns nil if nothing was settled in these 30 days.
 func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
 
 // sumLargest returns what the n largest buyers paid.

@@ -34,7 +34,45 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestCoversTrend checks that a trend needs thirty days since the first settlement, and of each measured network.
+// TestTrendComparesWholeDays checks that the trend of a steady seller is the same before and after midnight, and that
+// the sums of 30 days include today.
+func TestTrendComparesWholeDays(t *testing.T) {
+	t.Parallel()
+	midnight := now.UTC().Truncate(24 * time.Hour)
+	for _, c := range []struct {
+		name  string
+		now   time.Time
+		today string // volume of the part of today, "" for none
+		want  []any
+	}{
+		{"a second before midnight", midnight.Add(-time.Second), "24", []any{new(1.0), site.Decimal("720")}},
+		{"at midnight", midnight, "", []any{new(1.0), site.Decimal("696")}},
+		{"an hour after it", midnight.Add(time.Hour), "1", []any{new(1.0), site.Decimal("697")}},
+	} {
+		facts := newService(newPricedEndpoint(newPrice("1", alice, c.now.AddDate(0, 0, -80), nil)))
+		facts.ID, facts.Endpoints[0].LastPaidAt = 1, &c.now
+		payee := ledger.PayeeFacts{Network: base, Address: strings.ToLower(alice)}
+		for age := 70; age >= 0; age-- {
+			d := ledger.RevenueDay{Day: dayOfTime(c.now).AddDate(0, 0, -age), Facilitator: "acme", Settlements: 24,
+				USD: "24"}
+			if d.FirstAt, d.LastAt = d.Day, d.Day; age == 0 {
+				d.USD = c.today
+			}
+			if d.USD != "" {
+				payee.Days = append(payee.Days, d)
+			}
+		}
+		f := &postgres.Facts{Services: []postgres.ServiceFacts{*facts},
+			Chains:  []ledger.ChainFacts{{Network: base, MeasuredSince: new(c.now.AddDate(0, 0, -90))}},
+			Revenue: &ledger.Revenue{Payees: []ledger.PayeeFacts{payee}}}
+		got := newRevenueIndex(f, [][]claim{listClaims(facts, c.now)}, listing.FreeHosts{}, c.now).traction(0)
+		if diff := cmp.Diff(c.want, []any{got.Trend7dVs30d, *got.VolumeUSD30d}); diff != "" {
+			t.Errorf("%s: trend and volume (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestCoversTrend checks that a trend needs thirty whole days since the first settlement, and of each measured network.
 func TestCoversTrend(t *testing.T) {
 	t.Parallel()
 	const age = 30 * 24 * time.Hour
@@ -49,6 +87,8 @@ func TestCoversTrend(t *testing.T) {
 		{"a young first settlement", age - time.Second, 2 * age, 2 * age, false},
 		{"a network measured later", 2 * age, 2 * age, age - time.Second, false},
 	} {
+		today := now.Truncate(24 * time.Hour)
+		ago := func(age time.Duration) *time.Time { return new(today.Add(-age)) }
 		r := &revenueIndex{now: now, chains: map[string]ledger.ChainFacts{
 			base: {MeasuredSince: ago(c.base)}, solana: {MeasuredSince: ago(c.solana)},
 		}}
@@ -149,6 +189,39 @@ func TestRedemptionsNameNoBuyers(t *testing.T) {
 		if *got.VolumeUSD30d != "20" || *got.TxCount30d != c.count ||
 			strings.Contains(got.Caveat, "redemption") != (c.caveat != "") || !strings.Contains(got.Caveat, c.caveat) {
 			t.Errorf("%s: $%s in %d settlements, caveat %q", c.name, *got.VolumeUSD30d, *got.TxCount30d, got.Caveat)
+		}
+	}
+}
+
+// TestOrganicLeavesOutRelativesAndScouts checks that what they paid is left out, of a shared volume the same part, and
+// that buyers stay unknown if they are.
+func TestOrganicLeavesOutRelativesAndScouts(t *testing.T) {
+	t.Parallel()
+	of := ledger.ServiceBuyers{Buyers30d: 9, Self: ledger.BuyerSum{Buyers: 1, Settlements: 97, USD: "24.25"},
+		Scouts: ledger.BuyerSum{Buyers: 3, Settlements: 4, USD: "0.25"}, Returning30d: 2}
+	for _, c := range []struct {
+		name         string
+		total, share string
+		buyers       *int64
+		volume       site.Decimal
+		want         []*int64 // organic, returning, one-time, scouts, relatives
+	}{
+		{"whole", "34.5", "34.5", new(int64(9)), "10",
+			[]*int64{new(int64(5)), new(int64(2)), new(int64(3)), new(int64(3)), new(int64(1))}},
+		{"half of it", "34.5", "17.25", new(int64(9)), "5",
+			[]*int64{new(int64(5)), new(int64(2)), new(int64(3)), new(int64(3)), new(int64(1))}},
+		{"unknown buyers", "34.5", "34.5", nil, "10", []*int64{nil, nil, nil, nil, nil}},
+	} {
+		got := site.Traction{UniqueBuyers30d: c.buyers}
+		addOrganic(&got, &monthSums{total30: mustParseUSD(t, c.total), share30: mustParseUSD(t, c.share), count30: 137},
+			&of)
+		if *got.OrganicVolumeUSD30d != c.volume || *got.OrganicTxCount30d != 36 {
+			t.Errorf("%s: $%s in %d settlements, want $%s in 36", c.name, *got.OrganicVolumeUSD30d,
+				*got.OrganicTxCount30d, c.volume)
+		}
+		if diff := cmp.Diff(c.want, []*int64{got.OrganicBuyers30d, got.ReturningBuyers30d, got.OneTimeBuyers30d,
+			got.ScoutBuyers30d, got.SelfBuyers30d}); diff != "" {
+			t.Errorf("%s: buyers (-want +got):\n%s", c.name, diff)
 		}
 	}
 }
@@ -258,37 +331,68 @@ func TestClaimsBeginWhenTheyAreMade(t *testing.T) {
 		slug, host   string
 		named, ended int // days ago; ended 0 if it names the account now
 		failing      bool
+		proved       int // days ago; 0 if it was never proved
 	}
+	named := func(slug, host string, named, ended int) service { return service{slug, host, named, ended, false, 0} }
+	failing := func(s service) service { s.failing = true; return s }
+	proved := func(s service, ago int) service { s.proved = ago; return s }
 	for _, c := range []struct {
 		name     string
 		services []service
-		want     []string // by service: settlements of all days, of 30 days, first day, flags
+		want     []string // by service: settlements of all days, of 30 days, first day, what is its merit, flags
 	}{
-		{"one service has nothing from before it named the account", []service{{"old", "old.example", 40, 0, false}},
+		{"one service has nothing from before it named the account", []service{named("old", "old.example", 40, 0)},
 			[]string{"41 30 -40"}},
 		{"a stranger that came later has nothing, and takes nothing",
-			[]service{{"old", "old.example", 40, 0, false}, {"thief", "thief.example", 0, 0, false}},
+			[]service{named("old", "old.example", 40, 0), named("thief", "thief.example", 0, 0)},
 			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
 		{"whatever the order of slugs",
-			[]service{{"a-thief", "thief.example", 5, 0, false}, {"old", "old.example", 40, 0, false}},
+			[]service{named("a-thief", "thief.example", 5, 0), named("old", "old.example", 40, 0)},
 			[]string{"no-payto recipient_foreign", "41 30 -40 recipient_claimed"}},
 		{"services of one operator divide from the day on which the second came",
-			[]service{{"a", "a.old.com", 40, 0, false}, {"b", "b.old.com", 5, 0, false}},
+			[]service{named("a", "a.old.com", 40, 0), named("b", "b.old.com", 5, 0)},
 			[]string{"41 30 -40", "6 6 -5"}},
 		{"strangers that came on the same day divide, and it is no merit",
-			[]service{{"a", "a.example", 40, 0, false}, {"b", "b.example", 40, 0, false}},
+			[]service{named("a", "a.example", 40, 0), named("b", "b.example", 40, 0)},
 			[]string{"41 30 -40 strangers", "41 30 -40 strangers"}},
 		{"a stranger has the days after the older claim ended",
-			[]service{{"old", "old.example", 40, 10, false}, {"new", "new.example", 20, 0, false}},
+			[]service{named("old", "old.example", 40, 10), named("new", "new.example", 20, 0)},
 			[]string{"32 21 -40", "9 9 -8"}},
 		{"a stranger does not inherit from a service that is down",
-			[]service{{"old", "old.example", 40, 0, true}, {"thief", "thief.example", 20, 0, false}},
+			[]service{failing(named("old", "old.example", 40, 0)), named("thief", "thief.example", 20, 0)},
 			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
 		{"another service of the operator does",
-			[]service{{"a", "a.old.com", 40, 0, true}, {"b", "b.old.com", 20, 0, false}},
+			[]service{failing(named("a", "a.old.com", 40, 0)), named("b", "b.old.com", 20, 0)},
 			[]string{"unresponsive", "21 21 -20"}},
+		{"a stranger has a part from the thirtieth day on, and nothing of the days before",
+			[]service{named("old", "old.example", 60, 0), named("thief", "thief.example", 31, 0)},
+			[]string{"61 30 -60 strangers alone 28 for $28 recipient_claimed", "2 2 -1 strangers recipient_foreign"}},
+		{"in the end it divides all of 30 days, which is no merit for either",
+			[]service{named("old", "old.example", 60, 0), named("thief", "thief.example", 59, 0)},
+			[]string{"61 30 -60 strangers recipient_claimed", "30 30 -29 strangers recipient_foreign"}},
+		{"on the twenty-ninth it has none",
+			[]service{named("old", "old.example", 60, 0), named("thief", "thief.example", 29, 0)},
+			[]string{"61 30 -60 recipient_claimed", "no-payto recipient_foreign"}},
+		{"none at all if only the older one is proved",
+			[]service{proved(named("old", "old.example", 60, 0), 35), named("thief", "thief.example", 40, 0)},
+			[]string{"61 30 -60 recipient_claimed", "no-payto recipient_foreign"}},
+		{"nor if only the stranger is",
+			[]service{named("old", "old.example", 60, 0), proved(named("thief", "thief.example", 40, 0), 35)},
+			[]string{"61 30 -60 recipient_claimed", "no-payto recipient_foreign"}},
+		{"if both are, from the day of the second proof on",
+			[]service{proved(named("old", "old.example", 60, 0), 50), proved(named("new", "new.example", 50, 0), 9)},
+			[]string{"61 30 -60 strangers alone 20 for $20 recipient_claimed", "10 10 -9 strangers recipient_foreign"}},
+		{"a proof ends what is shared, and changes no day before",
+			[]service{proved(named("old", "old.example", 60, 0), 5), named("thief", "thief.example", 40, 0)},
+			[]string{"61 30 -60 strangers alone 25 for $25 recipient_claimed", "5 5 -10 strangers recipient_foreign"}},
+		{"and what follows the older claim is the stranger's again",
+			[]service{proved(named("old", "old.example", 60, 3), 5), named("new", "new.example", 40, 0)},
+			[]string{"59 28 -60 strangers alone 23 for $23", "7 7 -10 strangers alone 2 for $2"}},
+		{"a stranger does not inherit from a service that is down, however long it has a part",
+			[]service{failing(named("old", "old.example", 60, 0)), named("thief", "thief.example", 31, 0)},
+			[]string{"61 30 -60 strangers alone 28 for $28 recipient_claimed", "2 2 -1 strangers recipient_foreign"}},
 		{"a host with only an address is one operator with its port alone",
-			[]service{{"a", "127.0.0.1:1", 40, 0, false}, {"b", "127.0.0.1:2", 3, 0, false}},
+			[]service{named("a", "127.0.0.1:1", 40, 0), named("b", "127.0.0.1:2", 3, 0)},
 			[]string{"41 30 -40 recipient_claimed", "no-payto recipient_foreign"}},
 	} {
 		f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(90 * 24 * time.Hour)}}}
@@ -308,6 +412,9 @@ func TestClaimsBeginWhenTheyAreMade(t *testing.T) {
 			facts := newService(newPricedEndpoint(p))
 			facts.ID, facts.Slug, facts.BaseURL = int64(i), s.slug, "https://"+s.host
 			facts.Endpoints[0].LastPaidAt = new(now)
+			if s.proved > 0 {
+				facts.VerifiedAt, facts.FirstProvedAt = new(now), new(today.AddDate(0, 0, -s.proved))
+			}
 			if s.failing {
 				facts.FailingSince = ago(8 * 24 * time.Hour)
 			}
@@ -323,6 +430,9 @@ func TestClaimsBeginWhenTheyAreMade(t *testing.T) {
 			}
 			if r.SharedWithStrangers {
 				text += " strangers"
+			}
+			if m := r.Merit(); m != nil && m != &r {
+				text += fmt.Sprint(" alone ", *m.OrganicTxCount30d, " for $", *m.OrganicVolumeUSD30d)
 			}
 			if n := index.ownership.foreign(i, f.Services); n != nil {
 				text += " " + flagForeign(n).Code

@@ -14,15 +14,18 @@ func daysBetween(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*
 
 // checkCounter sums roll-ups, which are added oldest first.
 //
-// A window of 24h has the last 24 full UTC hours and the current one. A window of N days has N UTC days, ending today.
-// Uptime is 100 × up / counted checks, to two decimals, nil without checks.
+// Uptime is 100 × the time in which a service was up / the time in which its state was known, to two decimals, nil where
+// nothing is known. Both end with the last full hour. A window of 24h has the last 24 full UTC hours, a window of N days
+// the last N UTC days, of which today is the last. Checks count up to now.
 type checkCounter struct {
+	knownMS, upMS                int64
 	counted, up, timed, response int64
 	days                         int // UTC days with a counted check
 	last                         int // the newest of them, by dayNumber
 }
 
 func (t *checkCounter) add(r *checks.Rollup) {
+	t.knownMS, t.upMS = t.knownMS+r.KnownMS, t.upMS+r.UpMS
 	if r.Counted == 0 {
 		return
 	}
@@ -66,17 +69,17 @@ func sumHours(f *postgres.Facts, now time.Time) lastHours {
 	return h
 }
 
-// percentOrNull returns 100 × up / counted, nil without a counted check.
+// percentOrNull returns the uptime, nil where nothing is known.
 func (t *checkCounter) percentOrNull() *float64 {
-	if t.counted == 0 {
+	if t.knownMS == 0 {
 		return nil
 	}
 	p := t.percent()
 	return &p
 }
 
-// percent returns 100 × up / counted, rounded half up to two decimals. At least one check must be counted.
-func (t *checkCounter) percent() float64 { return float64((20_000*t.up+t.counted)/(2*t.counted)) / 100 }
+// percent returns the uptime, rounded half up to two decimals. Some time must be known.
+func (t *checkCounter) percent() float64 { return site.SharePercent(t.upMS, t.knownMS) }
 
 // average returns the mean response time in whole milliseconds, nil without a time.
 func (t *checkCounter) average() *int {
@@ -92,9 +95,13 @@ func (t *checkCounter) averageInto(ms *int) *int {
 	return ms
 }
 
-// coverage returns the days and checks behind an uptime.
-func (t *checkCounter) coverage() site.CoverageWindow {
-	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
+// coverage returns what is behind the uptime of a window with a length.
+func (t *checkCounter) coverage(length time.Duration) site.CoverageWindow {
+	c := site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted, KnownMS: t.knownMS, UpMS: t.upMS}
+	if length > 0 {
+		c.KnownPercent = min(100, site.SharePercent(t.knownMS, length.Milliseconds()))
+	}
+	return c
 }
 
 // uptimeWindows returns the uptime of the four windows. h24 is the sum of the shortest.
@@ -105,6 +112,8 @@ func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) s
 		sum  *checkCounter
 	}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}}
 	today := dayNumber(now)
+	start := now.UTC().Truncate(24 * time.Hour)
+	length := func(days int) time.Duration { return now.Truncate(time.Hour).Sub(start.AddDate(0, 0, 1-days)) }
 	for i := range f.Days {
 		d := &f.Days[i]
 		age := today - dayNumber(d.Start)
@@ -116,7 +125,8 @@ func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) s
 	}
 	return site.UptimeWindows{
 		H24: h24.percentOrNull(), D7: d7.percentOrNull(), D30: d30.percentOrNull(), D90: d90.percentOrNull(),
-		Coverage: site.Coverage{H24: h24.coverage(), D7: d7.coverage(), D30: d30.coverage(), D90: d90.coverage()},
+		Coverage: site.Coverage{H24: h24.coverage(24 * time.Hour), D7: d7.coverage(length(7)),
+			D30: d30.coverage(length(30)), D90: d90.coverage(length(90))},
 	}
 }
 
@@ -139,25 +149,26 @@ func responseP95(days []checks.Rollup) *int {
 	return &ms
 }
 
-// newUptimePoints returns a point for each UTC day with a counted check, oldest first. Today's ends with the last
-// visit, so that builds without new visits publish the same.
+// newUptimePoints returns a point for each UTC day of which something is known, oldest first. Today's ends with the last
+// full hour.
 func newUptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
 	for i := range f.Days {
 		var t checkCounter
 		d := &f.Days[i]
 		t.add(d)
-		if t.counted == 0 {
+		if t.knownMS == 0 {
 			continue
 		}
 		start := d.Start.UTC()
 		end := start.Add(24 * time.Hour)
 		if end.After(now) {
-			end = lastVisit(f, start, now)
+			end = now.UTC().Truncate(time.Hour)
 		}
 		points = append(points, site.UptimeDataPoint{
 			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.percent(),
 			AvgResponseTimeMS: t.averageInto(&times[i]), TotalChecks: t.counted, SuccessfulChecks: t.up,
+			KnownMS: t.knownMS, UpMS: t.upMS,
 		})
 	}
 	return points

@@ -38,7 +38,7 @@ const (
 
 	// checkColumns are the columns of checks, without the numbers.
 	checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, ` +
-		`endpoints_found, error_message, consecutive_failures, uncounted_reason`
+		`endpoints_found, error_message, consecutive_failures, uncounted_reason, interval_s`
 )
 
 // firstRound is the beginning of the first round.
@@ -51,7 +51,7 @@ func (b *bench) measureIngest() {
 	d.with(d.DSNFor("prepared"), func(db *postgres.DB) {
 		check(db.AddListings(b.ctx, numberedListings(b.services, firstRound.Add(-time.Hour))))
 	})
-	d.execute("prepared", `CREATE TABLE plain_checks (LIKE checks) PARTITION BY RANGE (checked_at)`,
+	d.execute("prepared", `CREATE TABLE plain_checks (LIKE checks INCLUDING DEFAULTS) PARTITION BY RANGE (checked_at)`,
 		`CREATE TABLE plain_checks_20 PARTITION OF plain_checks FOR VALUES FROM ('2026-11-20Z') TO ('2026-11-21Z')`,
 		`CREATE INDEX ON plain_checks USING brin (checked_at) WITH (pages_per_range = 16)`,
 		`CREATE INDEX ON plain_checks (service_id, checked_at)`, `VACUUM ANALYZE`)

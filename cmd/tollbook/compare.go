@@ -106,12 +106,14 @@ func (f *findings) addKnown(record *record) {
 			f.add(aboutRisk, resultUnknown, "%s", text)
 		}
 	}
-	if !record.Signable {
+	if record.Verdict == site.AdviceDoNotPay && record.Service.Advice != site.AdviceDoNotPay && record.Reason != nil {
+		f.add(aboutOption, resultDanger, "%s: %s", display.AdviceLevel(record.Verdict), own(*record.Reason))
+	} else if !record.Payable && (record.service == nil || record.service.IsAdvised()) { // else the advice says why
 		reason := "the directory does not say why"
 		if record.Reason != nil {
 			reason = own(*record.Reason)
 		}
-		f.add(aboutOption, resultUnknown, "a standard client can't sign a payment: %s", reason)
+		f.add(aboutOption, resultUnknown, "it is not payable: %s", reason)
 	}
 	for _, text := range record.needs {
 		f.add(aboutOption, resultNote, "%s", text)

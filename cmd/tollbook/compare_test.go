@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 	}
 	record := &record{
 		AddressLookup: site.AddressLookup{Service: site.LookupService{Slug: "acme", Risk: site.RiskClean},
-			Signable: true},
+			Payable: true},
 		options: []option{way(base, "10000", "0.01", "0xAAA"), way(solana, "20000", "0.02", "Bbb"),
 			way(solana, "5", "", "Bbb")},
 		first:   &first,

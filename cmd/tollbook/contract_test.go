@@ -107,6 +107,7 @@ var contract = map[string]string{
 	"Incident": `
 		slug string
 		name string
+		id string|null
 		started_at date-time
 		ended_at date-time|null
 		duration_seconds integer|null
@@ -116,7 +117,12 @@ var contract = map[string]string{
 		longest_gap_seconds integer|null
 		precision string
 		cause string
-		shared SharedOutage|null`,
+		shared SharedOutage|null
+		first_failure IncidentFailure|null
+		last_failure IncidentFailure|null`,
+	"IncidentFailure": `
+		status_code integer|null
+		error_message string|null`,
 	"SharedOutage": `
 		name string|null
 		failed integer
@@ -161,7 +167,10 @@ var contract = map[string]string{
 		90d Covered`,
 	"Covered": `
 		daysCovered integer
-		checkCount integer`,
+		checkCount integer
+		knownMs integer
+		upMs integer
+		knownPercent number`,
 	"Uptime": `
 		24h number|null
 		7d number|null
@@ -183,6 +192,7 @@ var contract = map[string]string{
 		pay_to_divergence Divergence|null
 		protocol string|null
 		answered_signed boolean
+		verdict Advice
 		price_condition string|null`,
 	"PricingEntry": `
 		scheme string
@@ -201,7 +211,9 @@ var contract = map[string]string{
 		settled SettledPrice|null
 		payable_by PayableBy
 		recipient_can_receive boolean|null
-		recipient_reason string|null`,
+		recipient_reason string|null
+		verdict_level string
+		verdict_code string|null`,
 	"PayableBy": `
 		clients string[]|null
 		browser boolean|null
@@ -315,7 +327,10 @@ var contract = map[string]string{
 		reasons AdviceReason[]`,
 	"AdviceReason": `
 		code string
-		text string`,
+		text string
+		values object
+		since date-time|null
+		link string`,
 	"RiskFlag": `
 		level string
 		code string
@@ -326,6 +341,13 @@ var contract = map[string]string{
 		volume_usd_30d number|null
 		tx_count_30d integer|null
 		unique_buyers_30d integer|null
+		organic_volume_usd_30d number|null
+		organic_tx_count_30d integer|null
+		organic_buyers_30d integer|null
+		returning_buyers_30d integer|null
+		one_time_buyers_30d integer|null
+		scout_buyers_30d integer|null
+		self_buyers_30d integer|null
 		last_settlement_at date-time|null
 		top_buyer_share_30d number|null
 		top_3_buyers_share_30d number|null
@@ -365,7 +387,9 @@ var contract = map[string]string{
 		uptime_percentage number
 		avg_response_time_ms number|null
 		total_checks integer
-		successful_checks integer`,
+		successful_checks integer
+		known_ms integer
+		up_ms integer`,
 	"CheckEntry": `
 		id uuid
 		checked_at date-time
@@ -422,15 +446,30 @@ var contract = map[string]string{
 		service_count integer
 		avg_uptime number|null
 		testnet boolean
-		address_url string|null`,
+		address_url string|null
+		prices NetworkPrices|null`,
+	"NetworkPrices": `
+		service_count integer
+		operator_count integer
+		lowest_usd number
+		median_usd number|null
+		highest_usd number`,
 	"Tag": `
 		tag string
 		service_count integer
 		cheapest Pick|null
 		most_used Pick|null
-		prices CategoryPrices|null`,
+		prices CategoryPrices|null
+		demand CategoryDemand|null`,
+	"CategoryDemand": `
+		measured_services integer
+		organic_volume_usd_30d number
+		organic_tx_count_30d integer
+		organic_buyers_30d integer|null
+		returning_buyers_30d integer|null`,
 	"CategoryPrices": `
 		service_count integer
+		operator_count integer
 		median_usd number
 		classes PriceClass[]`,
 	"PriceClass": `
@@ -443,6 +482,7 @@ var contract = map[string]string{
 		price_usd number|null
 		network string
 		unique_buyers_30d integer|null
+		organic_buyers_30d integer|null
 		price_condition string|null`,
 	"AggregateStats": `
 		total_services integer
@@ -479,6 +519,8 @@ var contract = map[string]string{
 		caveat string
 		volume_usd_30d number|null
 		settlement_count_30d integer|null
+		organic_volume_usd_30d number|null
+		organic_settlement_count_30d integer|null
 		unique_buyers_30d integer|null
 		measured_services integer
 		measured_networks integer

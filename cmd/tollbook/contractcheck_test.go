@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -119,6 +120,11 @@ func isType(typ string, v any) bool {
 		return ok && slices.Contains(list, s)
 	}
 	switch v := v.(type) {
+	case map[string]any: // of strings
+		return typ == "object" && !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(v any) bool {
+			_, isText := v.(string)
+			return !isText
+		})
 	case bool:
 		return typ == "boolean"
 	case json.Number:
@@ -158,11 +164,11 @@ func TestCheckBody(t *testing.T) {
 	}
 	for _, tt := range []struct{ body, data, meta, want string }{
 		{`{"data":["a"]}`, "string[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3,"cheapest":null,"most_used":null,"prices":null}]}`, "Tag[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"more":1}]}`,
+		{`{"data":[{"tag":"AI","service_count":3,"cheapest":null,"most_used":null,"prices":null,"demand":null}]}`, "Tag[]", "", ``},
+		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"demand":null,"more":1}]}`,
 			"Tag[]", "",
 			`.data[0].more is not in the contract; .data[0].service_count is 3.5 (json.Number), want integer`},
-		{`{"data":[{"tag":null,"cheapest":null,"most_used":null,"prices":null}]}`, "Tag[]", "",
+		{`{"data":[{"tag":null,"cheapest":null,"most_used":null,"prices":null,"demand":null}]}`, "Tag[]", "",
 			`.data[0].service_count is missing; .data[0].tag is <nil> (<nil>), want string`},
 		{`{"data":null,"meta":{"total":1}}`, "string[]", "OffsetMeta", `.data is <nil>, want a list`},
 		{`{"data":[]}`, "string[]", "OffsetMeta", `.meta is missing`},

@@ -84,8 +84,8 @@ A terminal shows a progress bar; elsewhere each check is a log line.
 
 EXIT STATUS
 
-0 if every due service was visited, whatever its state; 1 if the crawl itself failed; 2 for an error in the command
-line or the configuration, such as a missing --crawl-contact.`,
+0 if every due service was visited, whatever its state; 1 if the crawl itself failed or reached no host; 2 for an
+error in the command line or the configuration, such as a missing --crawl-contact.`,
 		Example: "  tollbook crawl --once",
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
@@ -123,7 +123,8 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	}
 	bar := terminal.NewCounter("visited")
 	options := crawl.Options{
-		Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
+		Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Logger: logger, FreeHosts: free,
+		Synthesis: o.synthesis(),
 		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,
 		LookupTXT: net.DefaultResolver.LookupTXT,
 	}

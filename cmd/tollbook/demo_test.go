@@ -102,6 +102,14 @@ func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
 	defer hold.Close()
 	p.interrupt(t, os.Interrupt)
 	checkGone(t, data, base, left)
+
+	// The figures of the last snapshot, of services that take payments over every protocol, follow from its tables.
+	var figures strings.Builder
+	err = runVerify(t.Context(), verifyOptions{Figures: true}, filepath.Join(data, "public"), &figures)
+	if err != nil {
+		t.Errorf("%v:\n%s", err, figures.String())
+	}
+	t.Log(strings.TrimSpace(figures.String()))
 }
 
 // checkContract requests every route of the contract. It requests per-service routes for every service.

@@ -132,7 +132,8 @@ func (o *directoryOptions) newWorker(
 	}
 	options := run.WorkerOptions{
 		Crawl: crawl.Options{
-			Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, FreeHosts: free, Synthesis: o.synthesis(),
+			Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Visit: o.VisitLimit, FreeHosts: free,
+			Synthesis: o.synthesis(),
 			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,
 			LookupTXT: net.DefaultResolver.LookupTXT,
 		},

@@ -89,7 +89,7 @@ key = "`+key+`"
 caip2 = "eip155:8453"
 rpc = ["`+nodes.URL+`/v2/s3cret"]
 `)
-	well := map[string]string{"configuration": "ok", "contact": "ok", "database": "ok", "disk": "ok", "snapshot": "ok",
+	well := map[string]string{"configuration": "ok", "contact": "ok", "database": "ok", "visits": "ok", "disk": "ok", "snapshot": "ok",
 		"bucket": "ok", "crawler key": "none",
 		"published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
 	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
@@ -131,7 +131,19 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 		"is not signed with the signing key", "--publish-key", otherKey(t, env, dir))
 	look("no key", map[string]string{"snapshot": "warning", "published": "warning"}, env,
 		"tollbook publish would be refused", "--publish-key=")
-	look("a database that is away", map[string]string{"database": "wrong"},
+	late := postgrestest.Connect(t, dsn)
+	if _, err := late.Exec(t.Context(), `
+		INSERT INTO services (slug, name, description, base_url, category, source, created_at)
+			VALUES ('late', 'Late', '', 'https://late.example.com', 'AI', 'imported:x', now());
+		INSERT INTO service_states (service_id, next_check_at) SELECT id, now() FROM services ON CONFLICT DO NOTHING;
+		UPDATE service_states SET next_check_at = now() - interval '3 days'`); err != nil {
+		t.Fatal(err)
+	}
+	look("a visit that is overdue", map[string]string{"visits": "warning"}, env, "overdue visits: 1, the first since")
+	if _, err := late.Exec(t.Context(), `DELETE FROM services`); err != nil {
+		t.Fatal(err)
+	}
+	look("a database that is away", map[string]string{"database": "wrong", "visits": ""},
 		[]string{"DATABASE_URL=postgres://me:s3cret@127.0.0.1:1/x"}, "check that the server runs")
 	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc",
 		"eip155:137="+nodes.URL+"/s3cret")
@@ -144,7 +156,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 		`UPDATE tollbook_schema SET version = version + 1000, program = 'v9.0.0'`); err != nil {
 		t.Fatal(err)
 	}
-	look("a newer schema", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env,
+	look("a newer schema", map[string]string{"database": "wrong", "visits": "", "node eip155:8453 1": "wrong"}, env,
 		"use tollbook v9.0.0, which migrated it, or a newer one")
 	if _, err := conn.Exec(t.Context(),
 		`UPDATE tollbook_schema SET version = version - 1000; ALTER TABLE settings RENAME TO hidden; CREATE VIEW `+

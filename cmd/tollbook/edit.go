@@ -100,7 +100,8 @@ func newEditCommand() *cobra.Command {
 		Long: `Edit changes the fields that are given as flags, and prints each with its old and new value. The service
 keeps its slug and its history. --endpoint replaces the endpoints that people declared; endpoints that the service's
 own documents declare stay. If a file lists the service, change the file instead: the next "services apply" undoes an
-edit.
+edit. A service that has asked for payment stays on its domain: list an address on another domain as a service of its
+own.
 
 EXIT STATUS
 

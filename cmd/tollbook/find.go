@@ -24,7 +24,8 @@ func newFindCommand() *cobra.Command {
 		Long: `Find searches the services of a directory by what they do: in names, descriptions, tags, categories and
 endpoints. It knows stems and synonyms, completes the last word, and corrects typing errors. Without a text it lists
 all services that pass the filters, the newest first. Each result has a line with its lowest price, networks, status
-and uptime of 24 hours, its own words, and the endpoint that matches best.
+and uptime of 24 hours, its own words, and the endpoint that matches best. With --network the price is that of this
+endpoint on the network.
 
 If nothing matches, find prints how many services match without each of the filters.
 
@@ -126,11 +127,17 @@ func resultLine(slug, price, networks, status, uptime string) string {
 
 // addResult adds a service that matches: its line, its risk, its own words and its best endpoint.
 func (p *page) addResult(s *site.SearchResult, network string) {
-	price := "-"
+	price, condition := "-", ""
 	if s.MinPriceUSD != nil {
-		price = display.Dollars(*s.MinPriceUSD)
+		price, condition = display.Dollars(*s.MinPriceUSD), pointed(s.PriceCondition)
 	}
-	if s.PriceCondition != nil {
+	if network != "" && len(s.Endpoints) > 0 { // the endpoint that matches best, on that network
+		text, needs := s.Endpoints[0].PriceOn(network)
+		if usd, err := site.ParseDecimal(pointed(text)); err == nil {
+			price, condition = display.Dollars(usd), needs
+		}
+	}
+	if condition != "" {
 		price += "*"
 	}
 	if !site.ValidSlug(s.Slug) {
@@ -139,8 +146,8 @@ func (p *page) addResult(s *site.SearchResult, network string) {
 	uptime := display.Percent(s.Uptime24h)
 	p.line("%s", resultLine(s.Slug, price, own(strings.Join(s.Networks, " ")), display.Status(s.Status), uptime))
 	p.line("    %s", fit(display.Advice(s.AdviceLevel, s.AdviceReason), columns-4))
-	if s.PriceCondition != nil {
-		p.line("    %s", fit("* "+display.Line(*s.PriceCondition, columns-6), columns-4))
+	if condition != "" {
+		p.line("    %s", fit("* "+display.Line(condition, columns-6), columns-4))
 	}
 	p.line("    %s", fit(display.Name(s.Name)+prefixed(": ", display.Line(s.Description, display.MaxBlurb), ""),
 		columns-4))

@@ -87,6 +87,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"demo --interval -1s", "--interval -1s: use 1s or more"},
 		{"demo --listen 4020", `--listen "4020": missing port in address`},
 		{"serve --serve-listen 127.0.0.1:99999", `--serve-listen "127.0.0.1:99999": invalid port`},
+		{"serve --serve-empty-searches", "--serve-empty-searches: give --serve-metrics, too; its address lists them"},
 		{"serve --serve-rate-limit -1", "--serve-rate-limit -1: use 0, for no limit, or more"},
 		{"demo --rate-limit -1", "--rate-limit -1: use 0, for no limit, or more"},
 		{"serve --serve-trusted-proxies 10.0.0.0/8,proxy",

@@ -48,19 +48,37 @@ func (o *listenOptions) listen() (net.Listener, error) {
 	return run.Listen("--"+o.prefix+"listen", o.Listen)
 }
 
-// proxyOptions say which proxies are between readers and this process, and where its metrics are.
+// proxyOptions say which proxies are between readers and this process, where its metrics are, and whether it counts
+// searches without a result.
 type proxyOptions struct {
 	TrustedProxies []string
 	Metrics        string
+	EmptySearches  bool
 
 	prefix string // of the flags: "serve-" if they are settings
 }
 
-// AddServeFlags adds --serve-trusted-proxies and --serve-metrics, which are settings.
+// AddServeFlags adds --serve-trusted-proxies, --serve-metrics and --serve-empty-searches, which are settings.
 func (o *proxyOptions) AddServeFlags(f *pflag.FlagSet) {
 	o.prefix = "serve-"
 	settings.AddFlag(f, "serve.trusted_proxies", &o.TrustedProxies)
 	settings.AddFlag(f, "serve.metrics", &o.Metrics)
+	settings.AddFlag(f, "serve.empty_searches", &o.EmptySearches)
+}
+
+func (o *proxyOptions) validate() error {
+	if o.EmptySearches && o.Metrics == "" {
+		return terminal.UsageErrorf("--%sempty-searches: give --%smetrics, too; its address lists them", o.prefix, o.prefix)
+	}
+	return nil
+}
+
+// empty returns what counts searches without a result; nil for nothing.
+func (o *proxyOptions) empty() *serve.EmptySearches {
+	if !o.EmptySearches {
+		return nil
+	}
+	return serve.NewEmptySearches(time.Now())
 }
 
 // AddFlags adds --trusted-proxies and --metrics.

@@ -78,7 +78,8 @@ each changed file as an object of its own, and deletes earlier snapshots that co
 
 Before it sends anything it verifies every sum, and compares the snapshot with the published one. It refuses a
 snapshot of another database, one in which more than 5 services, or 5 %, are missing that nobody removed, or one in
-which a number of changes or checks is lower. --force publishes it all the same.
+which a number of changes or checks is lower. For a bucket of another machine it refuses a snapshot whose base_url
+leads to this one. --force publishes it all the same.
 
 Only one publisher changes a place at a time: it holds a lock in the database, and takes the next generation number.
 If it fails or is killed, readers see the old snapshot or the new one, complete; run it again to finish. It repeats a

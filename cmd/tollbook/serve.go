@@ -50,7 +50,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 func (o *serveOptions) validate() error {
 	_, err := o.trusted()
 	return cmp.Or(o.connectionOptions.validate(), o.downloadLimit.validate(), o.submissionOptions.validate(),
-		o.fromOptions.validate(), o.listenOptions.validate(), o.contactOptions.validate(), err)
+		o.fromOptions.validate(), o.listenOptions.validate(), o.proxyOptions.validate(), o.contactOptions.validate(), err)
 }
 
 func newServeCommand() *cobra.Command {
@@ -130,7 +130,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	options := serve.Options{
-		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted, Empty: o.empty(),
 		Connections: run.NewConnections(o.limits(trusted), logger), Signer: signer,
 	}
 	var metrics []prometheus.Collector

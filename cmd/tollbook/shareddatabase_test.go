@@ -67,6 +67,20 @@ func TestCommandsBesideUp(t *testing.T) {
 	list := writeFile(t, "list.toml", []byte("[[service]]\nservice_name = \"Imported\"\ndescription = \"d\"\n"+
 		"url = \"http://127.0.0.1:9/\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n"))
 	var all sync.WaitGroup
+	succeeds := func(args string) {
+		// A build waits for no other one: up may be at work.
+		for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+			code, _, stderr := tollbook(t, nil, append(strings.Fields(args), "--data", data)...)
+			if code == 0 {
+				return
+			}
+			if !strings.Contains(stderr, "another publisher is at work") &&
+				!strings.Contains(stderr, "nothing published yet") || time.Now().After(deadline) {
+				t.Errorf("%s: exit %d\n%s", args, code, stderr)
+				return
+			}
+		}
+	}
 	for _, args := range []string{
 		"submissions list", "submissions show " + first.SubmissionID, "submissions approve " + first.SubmissionID,
 		"submissions reject --reason no " + second.SubmissionID, "services import " + list, "services list", "doctor",
@@ -74,20 +88,7 @@ func TestCommandsBesideUp(t *testing.T) {
 		"facilitators import",
 		"publish --publish-to " + filepath.Join(t.TempDir(), "bucket"),
 	} {
-		all.Go(func() {
-			// A build waits for no other one: up may be at work.
-			for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-				code, _, stderr := tollbook(t, nil, append(strings.Fields(args), "--data", data)...)
-				if code == 0 {
-					return
-				}
-				if !strings.Contains(stderr, "another publisher is at work") &&
-					!strings.Contains(stderr, "nothing published yet") || time.Now().After(deadline) {
-					t.Errorf("%s: exit %d\n%s", args, code, stderr)
-					return
-				}
-			}
-		})
+		all.Go(func() { succeeds(args) })
 	}
 	for _, name := range []string{"up --serve-listen", "demo --listen"} {
 		all.Go(func() {
@@ -103,6 +104,7 @@ func TestCommandsBesideUp(t *testing.T) {
 	if now := postmaster(t, data); now != server {
 		t.Errorf("the server is process %d, not %d", now, server)
 	}
+	succeeds("build") // the others may all have come before the approval
 	until(t, base+"/v1/services/acme", "approved service", func(a answer) bool { return a.status == 200 })
 
 	// A worker goes on when up, which started the server, is killed. The server ends with the worker.

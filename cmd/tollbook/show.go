@@ -115,7 +115,7 @@ func (p *page) addEnd(name string, at *site.Time) {
 // addRisk adds the advice on a service and its risk.
 func (p *page) addRisk(s *site.ServiceDetail) {
 	reasons := display.Reasons(&s.Assessment.Advice)
-	p.wrap("", "May I pay it? "+display.Advice(s.Assessment.Advice.Level, &reasons)+".")
+	p.wrap("", "Should I pay? "+display.Advice(s.Assessment.Advice.Level, &reasons)+".")
 	risk := &s.Assessment.Risk
 	if len(risk.Flags) == 0 {
 		p.wrap("", "Risk: "+display.Line(risk.Level, display.MaxCode))
@@ -133,6 +133,8 @@ func verifiedText(s *site.ServiceDetail) string {
 		return "yes, until " + timeText(s.VerifiedUntil)
 	case s.Verified:
 		return "yes"
+	case s.VerifiedUntil != nil:
+		return "no, since " + timeText(s.VerifiedUntil)
 	}
 	return "no"
 }
@@ -146,7 +148,12 @@ func tractionText(t *site.Traction) string {
 	if t.UniqueBuyers30d != nil {
 		buyers = display.Plural(*t.UniqueBuyers30d, "buyer", "buyers")
 	}
-	return fmt.Sprintf("at least %s from %s in 30 days", display.Cents(*t.VolumeUSD30d), buyers)
+	text := fmt.Sprintf("at least %s from %s in 30 days", display.Cents(*t.VolumeUSD30d), buyers)
+	if t.OrganicVolumeUSD30d == nil || t.OrganicBuyers30d == nil || t.ReturningBuyers30d == nil {
+		return text
+	}
+	return text + fmt.Sprintf("; organic: %s from %d, of which %d came back", display.Cents(*t.OrganicVolumeUSD30d),
+		*t.OrganicBuyers30d, *t.ReturningBuyers30d)
 }
 
 func timeText(t *site.Time) string {
@@ -230,7 +237,7 @@ func (p *page) addPayment(s *site.ServiceDetail) {
 	p.line("\nhow to pay")
 	p.line("  Ask for the price without paying, and compare the answer with the directory:")
 	p.line("    %s", r.Curl())
-	p.line("    tollbook check --ask '%s'", r.URL)
+	p.line("    tollbook check --ask '%s'", r.Address())
 	p.line("  Then let an x402 client pay, with a limit. The page has a program for it.")
 }
 

@@ -66,8 +66,8 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	}()
 	waiting := func() (n int) {
 		if err := conn.QueryRow(ctx,
-			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT `+
-				`oid FROM pg_database WHERE datname = current_database())`).Scan(&n); err != nil {
+			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = 7 AND NOT granted `+
+				`AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -57,7 +57,7 @@ func (o *upOptions) validate() error {
 	}
 	_, err := o.trusted()
 	return cmp.Or(o.connectionOptions.validate(), o.downloadLimit.validate(), o.submissionOptions.validate(),
-		o.directoryOptions.validate(), o.listenOptions.validate(), err)
+		o.directoryOptions.validate(), o.listenOptions.validate(), o.proxyOptions.validate(), err)
 }
 
 func newUpCommand(c *settings.Configuration) *cobra.Command {
@@ -177,7 +177,7 @@ func (o *upOptions) handlerOptions(db *run.Database, logger *slog.Logger) (so se
 		return so, nil, err
 	}
 	so = serve.Options{
-		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted,
+		Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted, Empty: o.empty(),
 		Connections: run.NewConnections(o.limits(trusted), logger), Signer: signer,
 	}
 	if !o.Submissions {

@@ -43,7 +43,8 @@ func newServicesVerifyCommand() *cobra.Command {
 		Short: "Check whether a service shows its owner's token",
 		Long: `Verify prints the token of a service, and the URL where its owner must publish it: a line of
 /.well-known/tollbook on the service's own host. Then it requests that URL. If it finds the token, the service is
-published as verified for 30 days. A service always has the same token.
+published as verified for 7 days. If the site answers without the token, the service is not verified any more. A service
+always has the same token.
 
 With --all it checks every service that has a token; run that once a day. As a crawl, it then needs --crawl-contact.
 
@@ -101,7 +102,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	return nil
 }
 
-// verify checks one service and stores that it is verified.
+// verify checks one service and stores that it shows its token, or that it does not.
 func (o *verifyOwnerOptions) verify(
 	ctx context.Context, db *run.Database, fetcher *facts.Fetcher, slug string, stdout io.Writer,
 ) (report.Ownership, error) {
@@ -125,6 +126,9 @@ func (o *verifyOwnerOptions) verify(
 			return r, err
 		}
 		r.Fault = err.Error()
+		if errors.Is(err, facts.ErrNotShown) {
+			return r, db.MissToken(ctx, slug, o.As, time.Now())
+		}
 		return r, nil
 	}
 	r.Verified = true

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -62,21 +63,28 @@ func (o *visitOptions) checkContact(ctx context.Context, db *run.Database, guard
 	return nil
 }
 
-// paceOptions say how many requests are sent.
+// paceOptions say how many requests are sent, and when none can be sent.
 type paceOptions struct {
 	HostGap time.Duration
 	Workers int
+	Control []string
 }
 
-// AddFlags adds --crawl-host-gap and --crawl-workers.
+// AddFlags adds --crawl-host-gap, --crawl-workers and --crawl-control.
 func (o *paceOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
 	settings.AddFlag(f, "crawl.workers", &o.Workers)
+	settings.AddFlag(f, "crawl.control", &o.Control)
 }
 
 func (o *paceOptions) validate() error {
 	if o.Workers < 1 {
 		return terminal.UsageErrorf("--crawl-workers %d: use 1 or more", o.Workers)
+	}
+	for _, address := range o.Control {
+		if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+			return terminal.UsageErrorf("--crawl-control %q: use HOST:PORT, such as example.org:443", address)
+		}
 	}
 	return checkHostGap(o.HostGap)
 }

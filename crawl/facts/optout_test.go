@@ -92,4 +92,12 @@ func TestOwnershipToken(t *testing.T) {
 			t.Errorf("%q shows the token: %v, want %t", text, err, want)
 		}
 	}
+	for page, isMissing := range map[string]bool{"200 text/plain x": true, "404 text/plain x": true, "410 text/plain x": true,
+		"403 text/plain x": false, "503 text/plain tollbook-1": false} {
+		_, f := newTown(t, map[string]http.Handler{"acme.test": pages{OwnershipPath: page}})
+		if err := f.CheckToken(t.Context(), "http://acme.test/v1", "tollbook-1"); err == nil ||
+			errors.Is(err, ErrNotShown) != isMissing {
+			t.Errorf("%q: %v, want a missing token: %t", page, err, isMissing)
+		}
+	}
 }

@@ -17,7 +17,8 @@ const OwnershipPath = "/.well-known/tollbook"
 // maxOwnership is the most that is read of the document, in bytes. A token takes one line.
 const maxOwnership = 4 << 10
 
-// ErrNotShown is returned for an answer without the token.
+// ErrNotShown is returned for a document without the token, and if there is no document. Any other answer says nothing
+// about the token.
 var ErrNotShown = errors.New("the document does not contain the token")
 
 // OwnershipURL returns the URL at which the owner of the service at base shows a token.
@@ -40,8 +41,12 @@ func (f *Fetcher) CheckToken(ctx context.Context, base, token string) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", address, err)
 	}
-	if doc.status != http.StatusOK {
+	switch doc.status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("read %s: %w: the answer is %d", address, ErrNotShown, doc.status)
+	default:
+		return fmt.Errorf("read %s: the answer is %d", address, doc.status)
 	}
 	for line := range strings.Lines(strings.TrimPrefix(string(doc.body), jsontext.ByteOrderMark)) {
 		if strings.TrimSpace(line) == token {

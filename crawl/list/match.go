@@ -1,7 +1,11 @@
 package list
 
 import (
+	"net"
+	"net/url"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 
 	"tollbook/crawl/source"
 	"tollbook/site/postgres"
@@ -99,7 +103,8 @@ func (m *matcher) match(ofService func(*postgres.DueService) string, ofEntry fun
 	}
 }
 
-// checkURLs adds a fault for each entry whose URL belongs to another service.
+// checkURLs adds a fault for each entry whose URL belongs to another service, and for each that moves a service which has
+// asked for payment to another domain: prices, recipients, uptime and grade of one seller would become another's.
 func (m *matcher) checkURLs() {
 	at := map[string]int{}
 	for i := range m.has {
@@ -110,8 +115,32 @@ func (m *matcher) checkURLs() {
 		if other, taken := at[e.BaseURL]; taken && other != m.of[i] {
 			m.in.fault(e.at["url"], "url %s is listed as %s; name that slug, or leave the slug out", e.BaseURL,
 				m.has[other].Slug)
+		} else if m.of[i] >= 0 {
+			if s := &m.has[m.of[i]]; s.LastSuccessAt != nil && !isSameDomain(s.BaseURL, e.BaseURL) {
+				m.in.fault(e.at["url"], "url %s is on another domain than %s, where %s has asked for payment; list the "+
+					"new address as a service of its own", e.BaseURL, s.BaseURL, s.Slug)
+			}
 		}
 	}
+}
+
+// isSameDomain reports whether two URLs have the same registrable domain, or the same host where there is none.
+func isSameDomain(a, b string) bool {
+	x, y := domainOf(a), domainOf(b)
+	return x != "" && x == y
+}
+
+// domainOf returns the registrable domain of a URL, or its host where there is none, "" for what is no URL.
+func domainOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	host := strings.ToLower(u.Hostname())
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil && net.ParseIP(host) == nil {
+		return domain
+	}
+	return host
 }
 
 // addressOf returns a base URL without its scheme, which may change from http to https.

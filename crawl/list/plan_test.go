@@ -176,12 +176,15 @@ func TestFaultsOfAPlan(t *testing.T) {
 			"list.toml:4:7: url https://acme.example is listed as acme; name that slug, or leave the slug out"},
 		{"the URL of another service", entryOf(`slug = "acme"`, `url = "https://bolt.example"`),
 			"list.toml:4:7: url https://bolt.example is listed as bolt; name that slug, or leave the slug out"},
+		{"another domain", entryOf(`slug = "acme"`, `url = "https://acme.test"`),
+			"list.toml:4:7: url https://acme.test is on another domain than https://acme.example, where acme has asked for " +
+				"payment; list the new address as a service of its own"},
 		{"a mistyped category", entryOf(`category = "Finanse"`),
 			`list.toml:5:12: category "Finanse" is not in the list; did you mean "Finance"? ` + categories},
 		{"an unknown category", entryOf(`category = "Weather"`),
 			`list.toml:5:12: category "Weather" is not in the list ` + categories},
 	} {
-		has := stored(nil)
+		has := stored(func(acme *postgres.DueService) { acme.LastSuccessAt = new(noon) })
 		o := Options{Name: "list.toml", Now: noon, Categories: Categories(has)}
 		entries, err := Read(strings.NewReader(test.list), o)
 		if err == nil {
@@ -189,6 +192,36 @@ func TestFaultsOfAPlan(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{test.fault}, faults(err)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// TestMovesOfAPlan checks which new addresses of a service a list may name.
+func TestMovesOfAPlan(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		url, paid string
+		ok        bool
+	}{
+		{"https://api.acme.example/v2", "https://acme.example", true},
+		{"https://acme.example:8443", "https://acme.example", true},
+		{"https://other.example", "https://acme.example", false},
+		{"https://other.example", "", true},                       // it never asked for payment: there is no history to take along
+		{"https://two.github.io", "https://one.github.io", false}, // sites of different people
+		{"https://203.0.113.7", "https://203.0.113.8", false},
+	} {
+		has := stored(func(acme *postgres.DueService) {
+			if test.paid != "" {
+				acme.BaseURL, acme.LastSuccessAt = test.paid, new(noon)
+			}
+		})
+		o := Options{Name: "list.toml", Now: noon, Categories: Categories(has)}
+		entries, err := Read(strings.NewReader(entryOf(`slug = "acme"`, `url = "`+test.url+`"`)), o)
+		if err == nil {
+			_, err = NewPlan(entries, o, has, false)
+		}
+		if (err == nil) != test.ok {
+			t.Errorf("from %q to %s: %v, want allowed %v", test.paid, test.url, err, test.ok)
 		}
 	}
 }

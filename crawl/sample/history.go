@@ -2,6 +2,7 @@ package sample
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +50,8 @@ type past struct {
 	fails  int        // consecutive offline visits
 	since  *time.Time // the first of these visits
 
+	counted []checks.Check // before raw: what Spans needs of them
+
 	h load.History
 }
 
@@ -94,9 +97,30 @@ func (s *service) history(start time.Time, raw int) load.History {
 		}
 		p.visit(t)
 	}
+	p.addKnown()
 	p.terms.addTo(&p.h)
-	p.h.Responses = p.evidence.visits()
+	p.h.Responses, p.h.FailingSince = p.evidence.visits(), p.since
 	return p.h
+}
+
+// addKnown adds to the days for how long the state of the service was known.
+func (p *past) addKnown() {
+	for _, span := range checks.Spans(p.counted, p.raw) {
+		for at := span.From.Truncate(day); at.Before(span.To); at = at.Add(day) {
+			p.day(at).AddSpan(span, day)
+		}
+	}
+}
+
+// day returns the sums of a UTC day, which may be new.
+func (p *past) day(at time.Time) *checks.Rollup {
+	i, found := slices.BinarySearchFunc(p.h.Days, at, func(d checks.Rollup, at time.Time) int {
+		return d.Start.Compare(at)
+	})
+	if !found {
+		p.h.Days = slices.Insert(p.h.Days, i, checks.Rollup{Start: at, Histogram: make([]int64, site.HistogramBuckets)})
+	}
+	return &p.h.Days[i]
 }
 
 // gap reports whether t is in a gap without visits, and returns the end of the gap.
@@ -185,16 +209,16 @@ func (p *past) record(c checks.Check, t time.Time) {
 		p.last, p.up, p.fails = c.Status, false, p.fails+1
 	}
 	c.CheckedAt, c.ConsecutiveFailures = t, p.fails
+	c.IntervalS = int(site.Interval(cadence, p.since, t) / time.Second)
 	if !t.Before(p.raw) {
 		c.ID = uuid.NewSHA1(checkIDs, []byte(p.s.Slug+" "+t.Format(site.TimeLayout)))
 		p.h.Checks = append(p.h.Checks, c)
 		return
 	}
-	at := t.Truncate(day)
-	if n := len(p.h.Days); n == 0 || !p.h.Days[n-1].Start.Equal(at) {
-		p.h.Days = append(p.h.Days, checks.Rollup{Start: at, Histogram: make([]int64, site.HistogramBuckets)})
+	if c.Counted {
+		p.counted = append(p.counted, checks.Check{CheckedAt: t, Counted: true, IsUp: c.IsUp, IntervalS: c.IntervalS})
 	}
-	sum(&p.h.Days[len(p.h.Days)-1], c)
+	sum(p.day(t.Truncate(day)), c)
 }
 
 // sum adds a check to its day.

@@ -131,7 +131,8 @@ func TestRollupsAddUp(t *testing.T) {
 				t.Errorf("%s on %v: histogram of %d buckets counts %d, timed %d", h.Slug, d.Start, len(d.Histogram),
 					counted, d.Timed)
 			}
-			if d.Up > d.Counted || d.Timed > d.Counted || d.Counted > d.Checks || d.Checks == 0 {
+			if d.Up > d.Counted || d.Timed > d.Counted || d.Counted > d.Checks || d.UpMS > d.KnownMS ||
+				d.Checks == 0 && d.KnownMS == 0 {
 				t.Errorf("%s on %v: %d checks, %d counted, %d up, %d timed", h.Slug, d.Start, d.Checks, d.Counted, d.Up,
 					d.Timed)
 			}
@@ -152,6 +153,7 @@ func TestDaysAreSumsOfChecks(t *testing.T) {
 		if diff := cmp.Diff(h.Checks, all[len(all)-len(h.Checks):]); diff != "" {
 			t.Errorf("%s: the checks differ (-want +got):\n%.2000s", slug, diff)
 		}
+		spans := checks.Spans(all, h.Checks[0].CheckedAt.Truncate(day))
 		got := h.Days
 		for len(got) > 0 {
 			want := checks.Rollup{Start: got[0].Start, Histogram: make([]int64, site.HistogramBuckets)}
@@ -169,6 +171,9 @@ func TestDaysAreSumsOfChecks(t *testing.T) {
 					want.ResponseMS += int64(*c.ResponseTimeMS)
 					want.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
 				}
+			}
+			for _, span := range spans {
+				want.AddSpan(span, day)
 			}
 			if diff := cmp.Diff(want, got[0]); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", slug, diff)

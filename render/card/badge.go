@@ -13,18 +13,10 @@ import (
 	"tollbook/site/display"
 )
 
-// Colours on white, from the light scheme of the stylesheet.
-const (
-	green = "#1b7a48"
-	amber = "#8f5600"
-	red   = "#b3261e"
-	grey  = "#646a75"
-)
-
 // NewBadge returns a badge with the advice, unless that is good, the state and the uptime of 30 days. It contains no
-// text that the service wrote. A service may show its badge anywhere, so the badge is green only if the service is
-// good to pay, online and up as often as the advice demands.
-func NewBadge(d *site.ServiceDetail) site.Badge {
+// text that the service wrote. Its colour is that of the advice alone, because a service may show its badge anywhere: the
+// advice knows whether the service is up, and how often it was.
+func NewBadge(d *site.ServiceDetail, colours Colours) site.Badge {
 	state, level := display.Status(d.Status), d.Assessment.Advice.Level
 	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state}
 	if up := display.Percent(d.Uptime.D30); up != "" {
@@ -33,17 +25,21 @@ func NewBadge(d *site.ServiceDetail) site.Badge {
 	if words := strings.ToLower(display.AdviceLevel(level)); level != site.AdviceGood && words != b.Message {
 		b.Message = words + ": " + b.Message
 	}
-	switch {
-	case level == site.AdviceDoNotPay, state == site.StatusOffline:
-		b.Color = red
-	case state == site.StatusUnknown, level != site.AdviceGood && level != site.AdviceCaution:
-		b.Color = grey
-	case level == site.AdviceCaution, state == site.StatusDegraded, d.Uptime.D30 == nil, *d.Uptime.D30 < site.GoodUptime:
-		b.Color = amber
-	default:
-		b.Color = green
-	}
+	b.Color = colours.OfAdvice(level)
 	return b
+}
+
+// OfAdvice returns the colour of a level of site.Advice.
+func (c *Colours) OfAdvice(level string) string {
+	switch level {
+	case site.AdviceGood:
+		return c.Up
+	case site.AdviceCaution:
+		return c.Degraded
+	case site.AdviceDoNotPay:
+		return c.Danger
+	}
+	return c.Unknown
 }
 
 // Sizes of a badge in pixels. textLength fixes the width of the text, whatever font the reader has.

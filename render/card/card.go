@@ -39,7 +39,7 @@ type Card struct {
 }
 
 // Colours contains the colours of a card, each "#rrggbb".
-type Colours struct{ Ground, Paper, Rule, Ink, Muted, Accent, Danger string }
+type Colours struct{ Ground, Paper, Rule, Ink, Muted, Accent, Up, Degraded, Danger, Unknown string }
 
 // Sizes of the ticket on a card, in pixels.
 const (

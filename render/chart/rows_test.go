@@ -138,8 +138,9 @@ func TestRows(t *testing.T) {
 func TestStripRows(t *testing.T) {
 	t.Parallel()
 	points := []site.UptimeDataPoint{
-		{PeriodStart: rowsTime, UptimePercentage: 50, TotalChecks: 2, SuccessfulChecks: 1, AvgResponseTimeMS: new(7)},
-		{PeriodStart: site.NewTime(rowsTime.AddDate(0, 0, -1)), TotalChecks: 1},
+		{PeriodStart: rowsTime, UptimePercentage: 50, TotalChecks: 2, SuccessfulChecks: 1, KnownMS: 2, UpMS: 1,
+			AvgResponseTimeMS: new(7)},
+		{PeriodStart: site.NewTime(rowsTime.AddDate(0, 0, -1)), TotalChecks: 1, KnownMS: 1},
 	}
 	cal := NewCalendar(rowsTime)
 	type row struct{ ISO, Text, Uptime, Checks, Response string }

@@ -60,7 +60,7 @@ func TestBarsToScale(t *testing.T) {
 		var times []site.UptimeDataPoint
 		for i, ms := range []int{most, value} {
 			times = append(times, site.UptimeDataPoint{PeriodStart: site.NewTime(scaleNow.AddDate(0, 0, i-1)), TotalChecks: 1,
-				SuccessfulChecks: 1, UptimePercentage: 100, AvgResponseTimeMS: &ms})
+				SuccessfulChecks: 1, KnownMS: 1, UpMS: 1, UptimePercentage: 100, AvgResponseTimeMS: &ms})
 		}
 		source := site.SourceDetail{Days: []site.SourceDay{{Date: cal.Days[yesterday].Key, Resources: most, Listed: most},
 			{Date: cal.Days[today].Key, Resources: value}}}

@@ -31,7 +31,7 @@ const (
 type Strip struct {
 	Uptime, Speed template.HTML // charts; "" without a value
 	Rows          template.HTML // of the table
-	Covered       int           // days with a check
+	Covered       int           // days of which something is known
 	Summary       string        // the first chart in a sentence
 	Months        Months        // of all history, if it is shown
 }
@@ -50,7 +50,7 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 		p := &points[i]
 		date := p.PeriodStart.UTC().Truncate(dayLength)
 		day := StripDays - 1 - int(today.Sub(date)/dayLength)
-		if day < 0 || day >= StripDays || p.TotalChecks <= 0 {
+		if day < 0 || day >= StripDays || p.KnownMS <= 0 {
 			continue
 		}
 		if byDay[day] == nil {
@@ -78,10 +78,10 @@ func (byDay *stripPoints) uptimeChart(c *Calendar, summary string) template.HTML
 		if p == nil {
 			bars.addGap(i)
 		} else {
-			bars.add(i, p.UptimePercentage, p.SuccessfulChecks < p.TotalChecks)
+			bars.add(i, p.UptimePercentage, p.UpMS < p.KnownMS)
 		}
 	}
-	return (&plot{class: "days", title: "Uptime by UTC day, share of checks", about: summary, height: stripHeight,
+	return (&plot{class: "days", title: "Uptime by UTC day, share of time", about: summary, height: stripHeight,
 		below: missHeight, axis: &percentAxis, marks: bars.marks(new(markup))}).html(c)
 }
 

@@ -22,7 +22,7 @@ func TestStrip(t *testing.T) {
 	point := func(daysAgo int, ok, total int64, ms *int) site.UptimeDataPoint {
 		start := now.Truncate(24*time.Hour).AddDate(0, 0, -daysAgo)
 		p := site.UptimeDataPoint{PeriodStart: site.NewTime(start), TotalChecks: total, SuccessfulChecks: ok,
-			AvgResponseTimeMS: ms}
+			KnownMS: total, UpMS: ok, AvgResponseTimeMS: ms}
 		if total > 0 {
 			p.UptimePercentage = site.Round2(100 * float64(ok) / float64(total))
 		}
@@ -43,7 +43,7 @@ func TestStrip(t *testing.T) {
 		want  []string // its axis and its marks
 	}{
 		"uptime": {s.Uptime, []string{
-			"Uptime by UTC day, share of checks", "100%", "50%", "0%", "grid M0 0H900M0 200H900M0 400H900",
+			"Uptime by UTC day, share of time", "100%", "50%", "0%", "grid M0 0H900M0 200H900M0 400H900",
 			"up M4 400V0M864 400V4", "low M894 400V200", "down M874 0V400M894 0V180", "miss M864 410V440"}},
 		"response times": {s.Speed, []string{
 			"Average response time by UTC day, milliseconds", "1,000\u00a0ms", "500\u00a0ms", "0\u00a0ms",
@@ -102,7 +102,8 @@ func TestStripSummary(t *testing.T) {
 		s.Uptime != "" || s.Speed != "" || s.Summary != "No checks in the last 90 days." {
 		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows, s.Summary)
 	}
-	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
+	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1,
+		KnownMS: 1, UpMS: 1}}
 	if s := NewStrip(whole, NewCalendar(now)); s.Summary != "Checked on 1 of the last 90 days; no checks failed." {
 		t.Errorf("a whole day: %q", s.Summary)
 	}
@@ -136,7 +137,7 @@ func TestUptimeToScale(t *testing.T) {
 		{9999, 10000, true}, {100, 100, false},
 	} {
 		uptime := site.Round2(100 * float64(c.ok) / float64(c.total))
-		point := site.UptimeDataPoint{PeriodStart: now, UptimePercentage: uptime, TotalChecks: c.total, SuccessfulChecks: c.ok}
+		point := site.UptimeDataPoint{PeriodStart: now, UptimePercentage: uptime, KnownMS: c.total, UpMS: c.ok}
 		months := NewUptimeMonths([]site.ScorePoint{{Date: "2026-11-20", UptimePercentage: uptime}}, NewCalendar(now))
 		days := site.UptimeDaysOf([]site.UptimeDataPoint{point}, now.Time)
 		for name, chart := range map[string]struct {

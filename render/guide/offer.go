@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -15,7 +16,8 @@ type Offer struct {
 	Name      string // the network as the service writes it: a short name in version 1 of the protocol, else Network
 	Asset     string // address of the token
 	Amount    string // atomic units
-	IsMaximum bool   // the scheme is upto: the service charges at most Amount, by a permission of Permit2
+	IsMaximum bool   // the scheme is upto: the service charges at most Amount
+	HasPermit bool   // the payment needs a permission of Permit2, as a maximum does
 }
 
 // The forms of what a program contains. Each can be written into a string of any of the languages.
@@ -32,14 +34,19 @@ var (
 func findOffer(e *site.Endpoint, terms []site.PricingTerms) (Offer, bool) {
 	var maximum Offer
 	for i, p := range e.X402Pricing() {
+		extra := ""
+		if i < len(terms) {
+			extra, p.Network = terms[i].Extra, cmp.Or(terms[i].Name, p.Network)
+		}
 		o, ok := newOffer(&p)
 		if !ok {
 			continue
 		}
 		if !o.IsMaximum {
+			o.HasPermit = o.isEVM() && readExtra(extra).AssetTransferMethod == "permit2"
 			return o, true
 		}
-		if maximum.Amount == "" && i < len(terms) && namesFacilitator(terms[i].Extra) {
+		if o.HasPermit = true; maximum.Amount == "" && accountForm.MatchString(readExtra(extra).FacilitatorAddress) {
 			maximum = o
 		}
 	}
@@ -61,11 +68,19 @@ func newOffer(p *site.PricingEntry) (Offer, bool) {
 		amountForm.MatchString(o.Amount) && strings.HasPrefix(o.Asset, "0x") == o.isEVM()
 }
 
-// namesFacilitator reports whether the extra object of a price by the scheme upto names the facilitator that may
-// charge it. Clients sign nothing without.
-func namesFacilitator(extra string) bool {
-	var names struct{ FacilitatorAddress string }
-	return json.Unmarshal([]byte(extra), &names) == nil && accountForm.MatchString(names.FacilitatorAddress)
+// extraTerms are the members of the extra object of a price that decide how it is signed.
+type extraTerms struct {
+	FacilitatorAddress  string // that may charge a price by the scheme upto; clients sign nothing without
+	AssetTransferMethod string // of the scheme exact: "permit2", or EIP-3009 without
+}
+
+// readExtra returns no terms of an object that is not as expected.
+func readExtra(extra string) extraTerms {
+	var t extraTerms
+	if json.Unmarshal([]byte(extra), &t) != nil {
+		return extraTerms{}
+	}
+	return t
 }
 
 func (o Offer) isEVM() bool { return strings.HasPrefix(o.Network, "eip155:") }

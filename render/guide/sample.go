@@ -15,9 +15,13 @@ type Sample struct {
 }
 
 // PaySamples returns programs that pay for a request with the official SDKs and print the answer. Each pays at most the
-// amount of the offer, and only on its network: a price or a maximum that rose is refused before anything is signed.
+// amount of the offer, and only on its network: a price or a maximum that rose is refused before anything is signed. A
+// tool is called by the official SDK of MCP, in JavaScript only. A program whose input is incomplete says so and stops.
 func PaySamples(r Request, o Offer) []Sample {
 	v := values{Request: r, Offer: o, EVM: o.isEVM(), First: o.isFirstVersion()}
+	if r.Tool != "" {
+		return []Sample{{"JavaScript", v.execute(toolJavaScript), v.execute(toolSetup)}}
+	}
 	return []Sample{
 		{"JavaScript", v.execute(javaScript), v.execute(javaScriptSetup)},
 		{"Python", v.execute(python), v.execute(pythonSetup)},
@@ -46,13 +50,29 @@ func parse(text string) *template.Template {
 	}).Parse(text))
 }
 
-var javaScriptSetup = parse("npm install @x402/fetch " +
-	"{{if .EVM}}@x402/evm viem{{else}}@x402/svm @solana/kit @scure/base{{end}}")
+// guardJavaScript stops a program whose input is incomplete, before it imports anything.
+const guardJavaScript = `{{with .Guard}}throw new Error("{{.}}");
 
-var javaScript = parse(`import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
+{{end}}`
+
+// fetchOptions is the second argument of fetch.
+const fetchOptions = `{{if .Body}}{
+  method: "{{.Method}}",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({{.Body}}),
+}{{else}}{ method: "{{.Method}}" }{{end}}`
+
+const schemeSetup = "{{if .EVM}}@x402/evm viem{{else}}@x402/svm @solana/kit @scure/base{{end}}"
+
+var javaScriptSetup = parse("npm install @x402/fetch " + schemeSetup)
+
+// clientJavaScript makes a client that pays the offer and no other.
+const clientJavaScript = `
 {{- if .EVM}}
 {{- if .IsMaximum}}
 import { UptoEvmScheme } from "@x402/evm/upto/client";
+{{- else if .First}}
+import { ExactEvmSchemeV1 } from "@x402/evm/exact/v1/client";
 {{- else}}
 import { registerExactEvmScheme } from "@x402/evm/exact/client";
 {{- end}}
@@ -61,16 +81,26 @@ import { privateKeyToAccount } from "viem/accounts";
 const signer = privateKeyToAccount(process.env.KEY);
 {{- if .IsMaximum}}
 const client = new x402Client().register("{{.Network}}", new UptoEvmScheme(signer));
+{{- else if .First}}
+const client = new x402Client().registerV1("{{.Name}}", new ExactEvmSchemeV1(signer));
 {{- else}}
 const client = registerExactEvmScheme(new x402Client(), { signer, networks: ["{{.Network}}"] });
 {{- end}}
 {{- else}}
+{{- if .First}}
+import { ExactSvmSchemeV1 } from "@x402/svm/exact/v1/client";
+{{- else}}
 import { registerExactSvmScheme } from "@x402/svm/exact/client";
+{{- end}}
 import { createKeyPairSignerFromBytes } from "@solana/kit";
 import { base58 } from "@scure/base";
 
 const signer = await createKeyPairSignerFromBytes(base58.decode(process.env.KEY));
+{{- if .First}}
+const client = new x402Client().registerV1("{{.Name}}", new ExactSvmSchemeV1(signer));
+{{- else}}
 const client = registerExactSvmScheme(new x402Client(), { signer, networks: ["{{.Network}}"] });
+{{- end}}
 {{- end}}
 // Pays at most this price, in this token.
 client.setSpendControls({
@@ -81,20 +111,40 @@ client.setSpendControls({
     maxAmountPerPayment: "{{.Amount}}",
   }],
 });
-const pay = wrapFetchWithPayment(fetch, client);
+`
 
-const answer = await pay("{{.URL}}"
-{{- if .Body}}, {
-  method: "{{.Method}}",
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({{.Body}}),
-}{{else if ne .Method "GET"}}, { method: "{{.Method}}" }{{end}});
+var javaScript = parse(guardJavaScript + `import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
+` + clientJavaScript + `const pay = wrapFetchWithPayment(fetch, client);
+
+const answer = await pay("{{.URL}}"{{if or .Body (ne .Method "GET")}}, ` + fetchOptions + `{{end}});
 console.log(answer.status, await answer.text());
+`)
+
+var toolSetup = parse("npm install @modelcontextprotocol/sdk @x402/core " + schemeSetup)
+
+// The terms are in the result of the call, as an object or as text, or in the error of older servers.
+var toolJavaScript = parse(guardJavaScript + `import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { x402Client } from "@x402/core/client";
+` + clientJavaScript + `
+const mcp = new Client({ name: "call", version: "1.0.0" });
+await mcp.connect(new StreamableHTTPClientTransport(new URL("{{.URL}}")));
+const call = { name: "{{.Tool}}", arguments: {{.Body}} };
+let answer = await mcp.callTool(call).catch((error) => ({ isError: true, structuredContent: error.data }));
+if (answer.isError) {
+  const terms = answer.structuredContent ?? JSON.parse(answer.content[0].text);
+  const payment = await client.createPaymentPayload(terms);
+  answer = await mcp.callTool({ ...call, _meta: { "x402/payment": payment } });
+}
+console.log(JSON.stringify(answer.content));
+await mcp.close();
 `)
 
 var pythonSetup = parse(`pip install "x402[requests,{{if .EVM}}evm{{else}}svm{{end}}]"`)
 
-var python = parse(`import os
+var python = parse(`{{with .Guard}}raise SystemExit("{{.}}")
+
+{{end}}import os
 
 from x402 import x402ClientSync
 from x402.http.clients import x402_requests
@@ -188,6 +238,9 @@ import (
 )
 
 func main() {
+{{- with .Guard}}
+	log.Fatal("{{.}}")
+{{- end}}
 	signer, err := signers.NewClientSignerFromPrivateKey(os.Getenv("KEY"))
 	if err != nil {
 		log.Fatal(err)

@@ -33,10 +33,12 @@ func TestFindOffer(t *testing.T) {
 		scheme, caip2, network, asset, price, extra string
 		want                                        Offer
 	}{
-		{"Base", "exact", base, base, usdc, "10000", "", Offer{base, base, usdc, "10000", false}},
-		{"version 1", "exact", base, "base", usdc, "10000", "", Offer{base, "base", usdc, "10000", false}},
-		{"Solana", "exact", solana, solana, mint, "1", "", Offer{solana, solana, mint, "1", false}},
-		{"a maximum", "upto", base, base, usdc, "10000", facilitator, Offer{base, base, usdc, "10000", true}},
+		{"Base", "exact", base, base, usdc, "10000", "", Offer{base, base, usdc, "10000", false, false}},
+		{"version 1", "exact", base, "base", usdc, "10000", "", Offer{base, "base", usdc, "10000", false, false}},
+		{"Solana", "exact", solana, solana, mint, "1", "", Offer{solana, solana, mint, "1", false, false}},
+		{"by Permit2", "exact", base, base, usdc, "10000", `{"assetTransferMethod":"permit2"}`,
+			Offer{base, base, usdc, "10000", false, true}},
+		{"a maximum", "upto", base, base, usdc, "10000", facilitator, Offer{base, base, usdc, "10000", true, true}},
 		{"a maximum without facilitator", "upto", base, base, usdc, "10000", "", Offer{}},
 		{"a maximum with a hostile facilitator", "upto", base, base, usdc, "10000",
 			`{"facilitatorAddress":["0x1"]}`, Offer{}},
@@ -64,6 +66,17 @@ func TestFindOffer(t *testing.T) {
 	}
 }
 
+// TestFindOfferOfFirstVersion checks that the newest terms say by which name clients of version 1 sign.
+func TestFindOfferOfFirstVersion(t *testing.T) {
+	t.Parallel()
+	e := &site.Endpoint{Pricing: []site.PricingEntry{{Scheme: "exact", Network: base, NetworkCAIP2: new(base),
+		AssetAddress: usdc, Price: "1"}}}
+	got, ok := findOffer(e, []site.PricingTerms{{Name: "base"}})
+	if diff := cmp.Diff(Offer{base, "base", usdc, "1", false, false}, got); !ok || diff != "" {
+		t.Errorf("found %v (-want +got):\n%s", ok, diff)
+	}
+}
+
 // TestFindOfferOrder checks that a fixed price comes before a maximum.
 func TestFindOfferOrder(t *testing.T) {
 	t.Parallel()
@@ -88,10 +101,11 @@ func sampleCases() (samples [][]Sample) {
 		{Method: "GET", URL: "https://acme.test/quote?symbol=A%22"},
 		{Method: "POST", URL: "https://acme.test/search", Body: "{\"q\":\"it's \\\"é\\\" \\\\ 😀 \u2028\"}"},
 		{Method: "DELETE", URL: "https://acme.test/draft"},
+		{Method: "POST", URL: "https://acme.test/search", Body: "{}", Missing: "the body"},
 	} {
-		for _, o := range []Offer{{base, base, usdc, "10000", false}, {base, base, usdc, "10000", true},
-			{base, "base", usdc, strings.Repeat("9", 40), false},
-			{solana, solana, mint, "1", false}, {solana, "solana", mint, "1", false}} {
+		for _, o := range []Offer{{base, base, usdc, "10000", false, false}, {base, base, usdc, "10000", true, true},
+			{base, "base", usdc, strings.Repeat("9", 40), false, false},
+			{solana, solana, mint, "1", false, false}, {solana, "solana", mint, "1", false, false}} {
 			samples = append(samples, PaySamples(r, o))
 		}
 	}
@@ -162,6 +176,9 @@ func TestPythonSamples(t *testing.T) {
 		want := ""
 		if strings.Contains(samples[1].Code, "data=") {
 			want = "{\"q\":\"it's \\\"é\\\" \\\\ 😀 \u2028\"}"
+			if strings.HasPrefix(samples[1].Code, "raise") {
+				want = "{}"
+			}
 		}
 		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != want {
 			t.Errorf("python3: %v, body %q, want %q, from\n%s", err, got, want, samples[1].Code)

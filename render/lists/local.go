@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/routes"
 	"tollbook/site/search"
 )
@@ -25,6 +27,18 @@ func LocalScript(script []byte) ([]byte, error) {
 	}{search.NewScriptTables(), route.Omit, params, routes.Table().Limits}
 	page, err := withTables("localTables", tables, script)
 	return slices.Concat(search.Script, page), err
+}
+
+// SiteScript returns the script of all pages with its tables before it: how the levels of the advice are shown, the levels
+// of risk and the statuses, the best first.
+func SiteScript(script []byte) ([]byte, error) {
+	return withTables("siteTables", struct {
+		Verdicts map[string]display.Verdict `json:"verdicts"`
+		Unknown  string                     `json:"unknown"` // what another level or status is
+		Risks    []string                   `json:"risks"`
+		Statuses []string                   `json:"statuses"`
+	}{display.Verdicts(), site.AdviceUnknown, []string{site.RiskClean, site.RiskWarning, site.RiskDanger}, site.Statuses},
+		script)
 }
 
 // PageScript returns the script of the search page with its tables before it: the filters and the orders of this

@@ -25,6 +25,8 @@ type Settings struct {
 	Service    string             `json:"service"`    // URL of the page of the service "_"
 	Networks   map[string]Network `json:"networks"`   // by abbreviation
 	Categories map[string]string  `json:"categories"` // URLs of the pages of categories, by name
+	// values of filters by their other spellings in lower case, by the name of the filter
+	Spellings map[string]map[string]string `json:"spellings"`
 }
 
 // Network is a network as results show it.
@@ -131,10 +133,10 @@ func (r row) Uptime30d() *float64 {
 	return r.Assessment.ReliabilityUptime30d
 }
 
-// Offers returns the endpoints that the row shows. A service with a danger shows none, so that no row recommends a
+// Offers returns the endpoints that the row shows. A service that is not advised shows none, so that no row recommends a
 // payment that would be lost.
 func (r row) Offers() []offer {
-	if r.RiskLevel == site.RiskDanger {
+	if !site.IsAdvised(r.AdviceLevel) {
 		return nil
 	}
 	return r.Endpoints
@@ -195,7 +197,9 @@ type order struct {
 var orders = []order{
 	{site.OrderRelevance, "Relevance", "best match first"}, {"price", "Price", "lowest price first"},
 	{"uptime", "Uptime, 30 days", "highest uptime of 30 days first"}, {"speed", "Speed", "fastest first"},
-	{"volume", "Volume", "largest volume first"},
+	{site.OrderOrganicBuyers, "Buyers", "most organic buyers first"},
+	{site.OrderOrganicVolume, "Organic volume", "largest organic volume first"},
+	{site.OrderVolume, "Volume", "largest volume first"},
 }
 
 // newest is what the order by relevance, which is the default, is without words.
@@ -272,12 +276,17 @@ func FillResults(page []byte, values url.Values, response []byte, problem string
 	return slices.Concat(head, []byte(part), tail), nil
 }
 
-// clean returns the parameters of a search that have a value, each once.
+// clean returns the parameters of a search that have a value, each once, with what their values mean.
 func clean(values url.Values) url.Values {
 	cleaned := url.Values{}
 	for _, name := range parameters {
 		if i := slices.IndexFunc(values[name], func(v string) bool { return v != "" }); i >= 0 {
 			cleaned.Set(name, values[name][i])
+		}
+	}
+	for i := range routes.Filters {
+		if p := &routes.Filters[i]; cleaned.Has(p.Name) {
+			cleaned.Set(p.Name, p.Spell(cleaned.Get(p.Name)))
 		}
 	}
 	return cleaned

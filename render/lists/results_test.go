@@ -72,7 +72,7 @@ func TestFill(t *testing.T) {
 			`"status":{"online":20,"offline":1}}}`), "")
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
-		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Good to pay" +
+		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Safe to pay" +
 			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
 		".choices dd a[aria-current][title]": "Base 21", ".choices div:nth-child(4) dd": "",
 		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters", ".pager": "Previous 2 of 2",

@@ -5,6 +5,7 @@ package money
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"tollbook/site"
@@ -29,6 +30,7 @@ type matrix struct {
 	Polled   []polled
 	Kinds    []matrixKind
 	Settled  []matrixToken
+	Grid     supportGrid
 	Answered int // number of facilitators whose newest poll was answered
 	Networks int // number of main networks that at least one announces
 	More     int // kinds that are left out
@@ -59,6 +61,70 @@ type matrixToken struct {
 // facilitatorName is a facilitator in a row.
 type facilitatorName struct{ FacilitatorID, Name string }
 
+// supportGrid is which facilitator supports which network: a column per network, a row per facilitator.
+type supportGrid struct {
+	Networks []FacilitatorNetwork // main networks, those of the most facilitators first
+	More     int                  // networks that are left out
+	Rows     []supportRow         // facilitators that support the most networks first, then by id
+}
+
+// supportRow is a facilitator with a cell per network.
+type supportRow struct {
+	facilitatorName
+	Cells []supportCell
+}
+
+// supportCell says what is known of a facilitator on a network.
+type supportCell struct{ IsAnnounced, IsSettled bool }
+
+// maxGridNetworks limits the columns of the grid.
+const maxGridNetworks = 10
+
+// newGrid returns the grid of the kinds that facilitators announce on main networks and of the tokens they settled.
+func newGrid(m *site.FacilitatorMatrix, network func(id string) FacilitatorNetwork, name func(id string) string) (
+	g supportGrid) {
+	cells, networks := map[[2]string]supportCell{}, map[string]FacilitatorNetwork{}
+	byNetwork, byFacilitator := map[string]int{}, map[string]int{}
+	add := func(on, label string, facilitators []string, add supportCell) {
+		networks[on] = named(network(on), label)
+		for _, id := range facilitators {
+			c, ok := cells[[2]string{id, on}]
+			if !ok {
+				byNetwork[on]++
+				byFacilitator[id]++
+			}
+			cells[[2]string{id, on}] = supportCell{c.IsAnnounced || add.IsAnnounced, c.IsSettled || add.IsSettled}
+		}
+	}
+	for _, k := range m.Kinds {
+		if k.IsMainnet != nil && *k.IsMainnet {
+			add(k.NetworkCAIP2, k.NetworkName, k.Facilitators, supportCell{IsAnnounced: true})
+		}
+	}
+	for _, t := range m.Settled {
+		add(t.NetworkCAIP2, t.NetworkName, t.Facilitators, supportCell{IsSettled: true})
+	}
+	columns := slices.SortedFunc(maps.Keys(networks), func(a, b string) int {
+		return cmp.Or(byNetwork[b]-byNetwork[a], cmp.Compare(a, b))
+	})
+	g.More = max(0, len(columns)-maxGridNetworks)
+	columns = columns[:len(columns)-g.More]
+	for _, on := range columns {
+		g.Networks = append(g.Networks, networks[on])
+	}
+	ids := slices.SortedFunc(maps.Keys(byFacilitator), func(a, b string) int {
+		return cmp.Or(byFacilitator[b]-byFacilitator[a], cmp.Compare(a, b))
+	})
+	for _, id := range ids[:min(len(ids), maxRows)] {
+		row := supportRow{facilitatorName: facilitatorName{id, cmp.Or(name(id), id)}}
+		for _, on := range columns {
+			row.Cells = append(row.Cells, cells[[2]string{id, on}])
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
 // NewMatrix returns the body of the page. name returns the name of a facilitator, "" for none.
 func NewMatrix(m *site.FacilitatorMatrix, network func(id string) FacilitatorNetwork, name func(id string) string) matrix {
 	var body matrix
@@ -87,7 +153,7 @@ func NewMatrix(m *site.FacilitatorMatrix, network func(id string) FacilitatorNet
 		row.Names, row.More = names(k.Facilitators)
 		body.Kinds = append(body.Kinds, row)
 	}
-	body.Networks = len(networks)
+	body.Networks, body.Grid = len(networks), newGrid(m, network, name)
 	for _, t := range m.Settled[:min(len(m.Settled), maxRows)] {
 		row := matrixToken{MatrixToken: t, On: named(network(t.NetworkCAIP2), t.NetworkName)}
 		row.Names, row.More = names(t.Facilitators)

@@ -1,7 +1,6 @@
 package money
 
 import (
-	"math/big"
 	"slices"
 
 	"tollbook/render/chart"
@@ -22,8 +21,7 @@ type Network struct {
 	Rows     []NetworkRow       // by volume
 	Tokens   []site.MatrixToken // settled in 30 days
 
-	Priced           int // services with a price
-	From, Median, To *site.Decimal
+	Prices *site.NetworkPrices // nil without a price
 }
 
 // NetworkRow is a facilitator on a network.
@@ -33,9 +31,9 @@ type NetworkRow struct {
 	Most   bool   // no other one on the network grew as much
 }
 
-// NewNetwork returns the part about payments. services are those of the network.
-func NewNetwork(s *site.Snapshot, id string, services []*site.ServiceListItem, calendar *chart.Calendar) *Network {
-	body := &Network{}
+// NewNetwork returns the part about payments on a network.
+func NewNetwork(s *site.Snapshot, network *site.Network, calendar *chart.Calendar) *Network {
+	body, id := &Network{Prices: network.Prices}, network.ID
 	for i := range s.Coverage.Networks {
 		if n := &s.Coverage.Networks[i]; n.NetworkCAIP2 == id && n.Measured {
 			body.Coverage, body.Rows = n, newRows(n)
@@ -46,18 +44,6 @@ func NewNetwork(s *site.Snapshot, id string, services []*site.ServiceListItem, c
 		if t.NetworkCAIP2 == id {
 			body.Tokens = append(body.Tokens, t)
 		}
-	}
-	var prices []site.Decimal
-	for _, item := range services {
-		if item.MinPriceUSD != nil && item.PriceCondition == nil {
-			prices = append(prices, *item.MinPriceUSD)
-		}
-	}
-	slices.SortFunc(prices, site.Decimal.Compare)
-	if n := len(prices); n > 0 {
-		sum := new(big.Rat).Add(prices[(n-1)/2].Rational(), prices[n/2].Rational())
-		median := site.DecimalOf(sum.Quo(sum, big.NewRat(2, 1)))
-		body.Priced, body.From, body.Median, body.To = n, &prices[0], &median, &prices[n-1]
 	}
 	return body
 }

@@ -2,7 +2,11 @@
 
 package display
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Hint returns "; did you mean …?" with the nearest name, or "" if there is none.
 func Hint(name string, names []string) string {
@@ -12,16 +16,33 @@ func Hint(name string, names []string) string {
 	return ""
 }
 
-// Nearest returns the name that is the fewest edits away: at most two, or a third of the bytes of a longer name, and
-// fewer than all of them. Of two such names it returns the first, and "" if there is none.
+// Nearest returns the first name of NearestAll, or "" if there is none.
 func Nearest(name string, names []string) string {
-	best, edits := "", min(len(name), max(2, len(name)/3)+1)
+	if all := NearestAll(name, names); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// NearestAll returns the names that are a few edits away: at most two, or a third of the bytes of a longer name, and
+// fewer than all of them. Those with the fewest edits are first, and names with as many are in their given order.
+func NearestAll(name string, names []string) []string {
+	type near struct {
+		name  string
+		edits int
+	}
+	var all []near
 	for _, n := range names {
-		if d := editDistance(name, n); d < edits {
-			best, edits = n, d
+		if d := editDistance(name, n); d < min(len(name), max(2, len(name)/3)+1) {
+			all = append(all, near{n, d})
 		}
 	}
-	return best
+	slices.SortStableFunc(all, func(a, b near) int { return cmp.Compare(a.edits, b.edits) })
+	list := make([]string, len(all))
+	for i, n := range all {
+		list[i] = n.name
+	}
+	return list
 }
 
 // editDistance returns how many bytes to insert, delete or replace to turn a into b.

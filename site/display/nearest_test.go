@@ -3,6 +3,8 @@ package display_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tollbook/site/display"
 )
 
@@ -17,6 +19,9 @@ func TestNearest(t *testing.T) {
 		if got := display.Nearest(name, names); got != want {
 			t.Errorf("Name(%q) = %q, want %q", name, got, want)
 		}
+	}
+	if diff := cmp.Diff([]string{"page", "pages", "paged"}, display.NearestAll("page", []string{"pages", "q", "paged", "page"})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got, want := display.Hint("verifed", names), `; did you mean "verified"?`; got != want {
 		t.Errorf("got %q, want %q", got, want)

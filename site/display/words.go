@@ -44,17 +44,31 @@ func Risk(level string, reason *string) string {
 	return Line(level, MaxCode) + ": " + Line(*reason, MaxName)
 }
 
+// Verdict is how a level of site.Advice is shown.
+type Verdict struct {
+	Words   string `json:"words"`
+	Advised bool   `json:"advised"` // whether clients may be shown how to pay
+}
+
+// adviceWords are the words for each level.
+var adviceWords = map[string]string{site.AdviceGood: "Safe to pay", site.AdviceCaution: "Caution",
+	site.AdviceDoNotPay: "Do not pay", site.AdviceUnknown: "Unknown"}
+
+// Verdicts returns how each level is shown, for scripts.
+func Verdicts() map[string]Verdict {
+	all := map[string]Verdict{}
+	for _, level := range site.AdviceLevels {
+		all[level] = Verdict{adviceWords[level], site.IsAdvised(level)}
+	}
+	return all
+}
+
 // AdviceLevel returns a level of site.Advice in words. Another level is unknown.
 func AdviceLevel(level string) string {
-	switch level {
-	case site.AdviceGood:
-		return "Good to pay"
-	case site.AdviceCaution:
-		return "Caution"
-	case site.AdviceDoNotPay:
-		return "Do not pay"
+	if words, ok := adviceWords[level]; ok {
+		return words
 	}
-	return "Unknown"
+	return adviceWords[site.AdviceUnknown]
 }
 
 // Advice returns a level of site.Advice in words with its main reason, as in "Caution: New domain".

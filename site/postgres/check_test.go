@@ -65,6 +65,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		func(c *checks.Check) { c.StatusCode, c.EndpointsFound = new(math.MinInt32), math.MaxInt32 },
 		func(c *checks.Check) { c.ConsecutiveFailures = math.MaxInt32; c.ID = uuid.Max },
 		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.Add(999_999_999 * time.Nanosecond) },
+		func(c *checks.Check) { c.IntervalS = math.MaxInt32 },
 		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.In(time.FixedZone("", 9*60*60)) },
 		func(c *checks.Check) { c.CheckedAt = time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC) },
 	} {
@@ -72,10 +73,10 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		change(&v.Check)
 		visits = append(visits, v)
 		c := v.Check
-		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 			c.ServiceID, c.CheckedAt, c.ID, c.Counted,
 			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage,
-			c.ConsecutiveFailures, c.UncountedReason); err != nil {
+			c.ConsecutiveFailures, c.UncountedReason, c.IntervalS); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 	}
 	const stored = `
 		SELECT (service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
-			error_message, consecutive_failures, uncounted_reason)::text
+			error_message, consecutive_failures, uncounted_reason, interval_s)::text
 		FROM checks ORDER BY checked_at`
 	want, got := texts(t, conn, `SELECT i::text FROM inserted i ORDER BY checked_at`), texts(t, conn, stored)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -297,28 +298,37 @@ func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 
 // runsOf returns the runs of failed checks among visits to a service, in their order.
 func runsOf(id int64, visits []checks.Visit) (runs []checks.FailureRun) {
-	var before time.Time
+	var before checks.Check
 	inRun := false
+	var began time.Time // after the last success
 	for _, v := range visits {
 		c := v.Check
 		if c.ServiceID != id || !c.Counted {
 			continue
 		}
+		if inRun && c.CheckedAt.Truncate(time.Millisecond).After(before.KnownUntil()) {
+			runs[len(runs)-1].EndedAt, inRun = new(before.KnownUntil()), false
+			runs[len(runs)-1].EndsInGap = true
+		}
+		if began.IsZero() || before.IsUp {
+			began = c.CheckedAt
+		}
 		if n := len(runs) - 1; inRun {
-			gap := c.CheckedAt.Truncate(time.Millisecond).Sub(before.Truncate(time.Millisecond))
+			gap := c.CheckedAt.Truncate(time.Millisecond).Sub(before.CheckedAt.Truncate(time.Millisecond))
 			runs[n].LongestGap = max(runs[n].LongestGap, gap.Milliseconds())
 			if c.IsUp {
 				runs[n].EndedAt, inRun = &c.CheckedAt, false
 			} else {
-				runs[n].LastAt = c.CheckedAt
+				runs[n].LastAt, runs[n].Last = c.CheckedAt, checks.Failure{StatusCode: c.StatusCode, Message: c.ErrorMessage}
 				runs[n].Checks++
 			}
 		} else if !c.IsUp {
+			what := checks.Failure{StatusCode: c.StatusCode, Message: c.ErrorMessage}
 			runs = append(runs, checks.FailureRun{ServiceID: id, FirstAt: c.CheckedAt, LastAt: c.CheckedAt,
-				Checks: 1})
+				Checks: 1, BeganAt: began, First: what, Last: what})
 			inRun = true
 		}
-		before = c.CheckedAt
+		before = c
 	}
 	return runs
 }

@@ -22,7 +22,12 @@ type Condition struct {
 	Identity     string        // as DB.Identity; "" with a schema from before it
 	ClockAhead   time.Duration // of the server's clock relative to ours
 	WriteError   error         // why nothing can be written; nil if writing works
+	Overdue      int           // services whose visit was due more than OverdueAfter ago
+	OldestDue    *time.Time    // when the first of them was due; nil without one
 }
+
+// OverdueAfter is how long after it was due a visit is overdue: four times the time between two visits.
+const OverdueAfter = time.Hour
 
 // Inspect reads the condition of a database without changing it: it migrates nothing, and rolls back the row that it
 // writes as a test.
@@ -63,6 +68,10 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	if c.Schema >= identitySchema {
 		if c.Identity, err = readIdentity(ctx, conn); err != nil {
 			return c, err
+		}
+		if err := conn.QueryRow(ctx, `SELECT count(*), min(next_check_at) FROM service_states WHERE next_check_at < $1`,
+			clock.Add(-OverdueAfter)).Scan(&c.Overdue, &c.OldestDue); err != nil {
+			return c, fmt.Errorf("count overdue visits: %w", err)
 		}
 	}
 	c.WriteError = tryWrite(ctx, conn, c.Schema > 0)

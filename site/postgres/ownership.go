@@ -48,6 +48,21 @@ func verify(ctx context.Context, tx pgx.Tx, slug, actor string, now time.Time) e
 	return auditService(ctx, tx, now, actor, "verify", id, slug)
 }
 
+// MissToken stores that a site answered without its owner's token at a time. It stores nothing if the token was not seen
+// since it was last missing.
+func (db *DB) MissToken(ctx context.Context, slug, actor string, now time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO audit (at, actor, action, service_id, detail)
+		SELECT $2, $3, 'miss token', s.id, s.slug FROM services s WHERE s.slug = $1 AND (
+			SELECT max(at) FILTER (WHERE action = 'verify')
+				> coalesce(max(at) FILTER (WHERE action = 'miss token'), '-infinity')
+			FROM audit WHERE service_id = s.id)`, slug, now, actor)
+	if err != nil {
+		return fmt.Errorf("store the missing token of %s: %w", slug, err)
+	}
+	return nil
+}
+
 // ClaimedServices returns the slugs of the visited services with an ownership token, sorted. Their proof can be checked
 // again.
 func (db *DB) ClaimedServices(ctx context.Context) ([]string, error) {

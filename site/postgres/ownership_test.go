@@ -36,12 +36,21 @@ func TestOwnershipToken(t *testing.T) {
 	if err != nil || services[0].VerifiedAt == nil || !services[0].VerifiedAt.Equal(start.Add(time.Hour)) {
 		t.Errorf("verified at %v, %v", services[0].VerifiedAt, err)
 	}
+	for _, at := range []time.Duration{2 * time.Hour, 3 * time.Hour} { // only the first look that missed it counts
+		if err := db.MissToken(ctx, "a", "schedule", start.Add(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		facts, err := r.Facts(ctx, start, time.Minute)
-		if err == nil && !facts.Services[0].OwnerProved {
-			t.Error("the proof is not the owner's")
+		if err != nil {
+			return err
 		}
-		return err
+		if f := &facts.Services[0]; !f.OwnerProved || f.FirstProvedAt == nil || !f.FirstProvedAt.Equal(start.Add(time.Minute)) ||
+			f.TokenMissingAt == nil || !f.TokenMissingAt.Equal(start.Add(2*time.Hour)) {
+			t.Errorf("the owner's proof: %t, first at %v, missing since %v", f.OwnerProved, f.FirstProvedAt, f.TokenMissingAt)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Error(err)

@@ -80,7 +80,7 @@ func TestPriceSeries(t *testing.T) {
 	}
 	if diff := cmp.Diff([]checks.DaySum{
 		{Day: at(-200, 0), Counted: 8, Up: 7, Timed: 6, ResponseMS: 600},
-		{Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120},
+		{Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120, KnownMS: 3_600_000, UpMS: 3_600_000},
 	}, s.DaySums, sameTime); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}

@@ -52,6 +52,10 @@ type ServiceFacts struct {
 
 	Statements  []ledger.Statement // of recipients that the build has chosen
 	OwnerProved bool               // VerifiedAt is the time of an owner's proof
+	// the owner's first proof; nil if there was none
+	FirstProvedAt *time.Time
+	// when the site last answered without the token that it had shown; nil if it never did
+	TokenMissingAt *time.Time
 
 	Receptions map[ledger.ReceptionKey]ledger.Reception // of all services
 }
@@ -220,14 +224,25 @@ func (r *Reader) AssessedDays(ctx context.Context, before time.Time) ([]time.Tim
 
 // readProofs reads which services an owner verified. Any other service was verified by the operator.
 func (r *Reader) readProofs(ctx context.Context, services []ServiceFacts) error {
-	ids, err := rows.Column[int64](ctx, r.tx, `
-		SELECT DISTINCT s.id FROM services s JOIN audit a ON a.service_id = s.id AND a.at = s.verified_at
-		WHERE a.action = 'verify' ORDER BY s.id`)
+	by := make(map[int64]*ServiceFacts, len(services))
+	for i := range services {
+		by[services[i].ID] = &services[i]
+	}
+	var id int64
+	var first, missing *time.Time
+	var isCurrent bool
+	err := rows.Each(ctx, r.tx, `
+		SELECT s.id, min(a.at) FILTER (WHERE a.action = 'verify'), max(a.at) FILTER (WHERE a.action = 'miss token'),
+			bool_or(a.action = 'verify' AND a.at = s.verified_at)
+		FROM services s JOIN audit a ON a.service_id = s.id
+		WHERE a.action IN ('verify', 'miss token') AND s.verified_at IS NOT NULL AND isfinite(a.at) GROUP BY s.id`,
+		[]any{&id, &first, &missing, &isCurrent}, func() {
+			if f := by[id]; f != nil {
+				f.FirstProvedAt, f.TokenMissingAt, f.OwnerProved = first, missing, isCurrent
+			}
+		})
 	if err != nil {
 		return fmt.Errorf("read proofs of owners: %w", err)
-	}
-	for i := range services {
-		_, services[i].OwnerProved = slices.BinarySearch(ids, services[i].ID)
 	}
 	return nil
 }

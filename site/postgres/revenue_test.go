@@ -88,6 +88,10 @@ func TestRevenue(t *testing.T) {
 		{ServiceID: 10, Network: "eip155:137", Address: "0xa1005", Since: *day(111)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
+	for i := range recipients {
+		recipients[i].Category = map[int64]string{1: "AI", 2: "AI", 3: "AI", 4: "Data", 5: "Data", 6: "Data",
+			8: "Data", 9: "Other"}[recipients[i].ServiceID] // 7 and 10 have none
+	}
 	var tokens []ledger.CountedToken
 	units := map[string]string{"usdc": "0.000001", "wide": "0.000000000000000001"}
 	for _, f := range []string{"acme", "bolt"} { // not cove's
@@ -224,6 +228,33 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
 	})
 
+	// categories
+	for _, category := range []string{"AI", "Data", "Other"} {
+		days := map[string]map[time.Time]bool{} // by payer
+		for _, s := range list {
+			d := s.Time.Truncate(24 * time.Hour)
+			if d.Before(month) || slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
+				return r.Address == s.Payer // all services have one operator
+			}) || !slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
+				return r.Category == category && r.Network == s.Network && r.Address == s.Payee &&
+					!d.Before(r.Since) && (r.Until == nil || !d.After(*r.Until))
+			}) {
+				continue
+			}
+			if days[s.Payer] == nil {
+				days[s.Payer] = map[time.Time]bool{}
+			}
+			days[s.Payer][d] = true
+		}
+		of := ledger.CategoryBuyers{Category: category, Buyers: int64(len(days))}
+		for _, on := range days {
+			if len(on) > 1 {
+				of.Returning30d++
+			}
+		}
+		out.Categories = append(out.Categories, of)
+	}
+
 	// services
 	type buyer struct {
 		facts ledger.BuyerFacts
@@ -272,6 +303,20 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		slices.SortFunc(ranked, func(a, b *buyer) int {
 			return cmp.Or(b.usd.Cmp(a.usd), cmp.Compare(a.facts.Address, b.facts.Address))
 		})
+		self := new(big.Rat)
+		for _, b := range ranked { // no account of trades pays so many recipients that it is a scout
+			switch facts := b.facts; {
+			case slices.ContainsFunc(recipients, func(r ledger.Recipient) bool { return r.Address == facts.Address }):
+				self.Add(self, b.usd) // all services have one operator
+				s.Self.Buyers++
+				s.Self.Settlements += facts.Settlements30d
+			case facts.FirstDay.Before(facts.LastDay):
+				s.Returning30d++
+			}
+		}
+		if len(ranked) > 0 {
+			s.Self.USD, s.Scouts.USD = decimal(self), "0"
+		}
 		for i, b := range ranked {
 			if i < 3 {
 				s.TopUSD = append(s.TopUSD, b.facts.USD30d)

@@ -77,7 +77,7 @@ func TestFailedDays(t *testing.T) {
 	record := func(up, counted bool) {
 		t.Helper()
 		v := visit(due[0], day)
-		v.Check.IsUp, v.Check.Counted = up && counted, counted
+		v.Check.IsUp, v.Check.Counted, v.Check.IntervalS = up && counted, counted, 24*60*60
 		if !counted {
 			v.Check.UncountedReason = new("auth")
 		} else if v.Check.ConsecutiveFailures = 0; !up {

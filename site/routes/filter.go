@@ -55,8 +55,8 @@ type Phrase struct {
 // document and the edge programs follow from it.
 func rowFilters(rule Rule) []Param {
 	filters := []Param{
-		{Name: "network", Kind: KindText, Column: "networks", Compare: CompareHas,
-			About: "Only services that accept payment on the network with this abbreviation",
+		{Name: "network", Kind: KindText, Spellings: spelledNetworks, Column: "networks", Compare: CompareHas,
+			About: "Only services that accept payment on the network with this abbreviation, CAIP-2 id or name",
 			Brief: "Name, abbreviation or CAIP-2 id",
 			Usage: "Only services that accept payment on this `network`, such as base, BSE or eip155:8453",
 			Words: Words{Place: 2, Chip: "on %s", Without: "network", Facet: "Network", Phrase: &Phrase{
@@ -64,7 +64,7 @@ func rowFilters(rule Rule) []Param {
 		{Name: "status", Kind: KindChoice, Values: site.Statuses, Column: "status", Compare: CompareIs,
 			About: "Only services with this status",
 			Words: Words{Place: 3, Chip: "%s", Without: "status", Facet: "Status"}},
-		{Name: "category", Kind: KindText, Column: "category", Compare: CompareIs,
+		{Name: "category", Kind: KindText, Spellings: spelledCategories, Column: "category", Compare: CompareIs,
 			About: "Only services in this category",
 			Brief: "As list_categories returns it", Usage: "Only services in this `category`",
 			Words: Words{Place: 1, Chip: "in %s", Without: "category", Facet: "Category"}},
@@ -76,10 +76,10 @@ func rowFilters(rule Rule) []Param {
 			About: "Only services that are ready for payment, or that are not",
 			Words: Words{Place: 8, Chip: "payment ready: %s", True: "payment ready",
 				Without: "filter for payment-ready services", Field: &Field{Label: "Payment ready"}}},
-		{Name: "signable", Kind: KindBoolean, Column: "signable", Compare: CompareIs,
-			About: "Only services for which a standard client could sign a payment, or could not",
-			Brief: "A standard client could sign a payment",
-			Words: Words{Place: 14, Chip: "signable: %s", Without: "filter for signable payments"}},
+		{Name: "payable", Kind: KindBoolean, Column: "payable", Compare: CompareIs,
+			About: "Only services with an endpoint that official clients can pay, or without one",
+			Brief: "Official clients can pay an endpoint",
+			Words: Words{Place: 14, Chip: "payable: %s", Without: "filter for payable services"}},
 		{Name: "source", Kind: KindText, Column: "source", Compare: CompareHas,
 			About: "Only services with this source: submitted, imported, or imported:<origin>",
 			Brief: "submitted, imported or imported:<origin>",

@@ -194,8 +194,7 @@ type Index struct {
 	// Names of all public sources, sorted; left out if none was read.
 	Sources []string `json:"sources,omitempty"`
 
-	// Services whose records are damaged, by slug: their files repeat an earlier snapshot, and look-ups and the
-	// catalogue leave them out.
+	// Services whose records are damaged, by slug.
 	SetAside []SetAside `json:"set_aside,omitempty"`
 
 	// Identity of the database that the snapshot was built from, a UUID; the same in each snapshot of a directory.
@@ -218,7 +217,7 @@ type SetAside struct {
 }
 
 // Has reports whether the service, facilitator, source, category or network in q's path exists. It is true for a path
-// without a variable segment.
+// without a variable segment, and false for an incident, of which the index says nothing.
 func (i *Index) Has(q Query) bool {
 	if q.Slug == "" {
 		return true
@@ -229,6 +228,8 @@ func (i *Index) Has(q Query) bool {
 		names = i.Facilitators
 	case segmentSource:
 		names = i.Sources
+	case segmentIncident:
+		return false
 	case segmentCategory, segmentNetwork:
 		return i.Pages[q.ListKey()] > 0
 	}

@@ -38,6 +38,7 @@ func request(t *rapid.T) (path, query string) {
 var segments = map[string]string{
 	"{slug}":        `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,
 	"{facilitator}": `[A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?`,
+	"{incident}":    `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?-[0-9]{8}-[0-9]{6}`,
 	"{source}":      `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,
 	"{category}":    `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,
 	"{network}":     `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,

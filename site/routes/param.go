@@ -69,6 +69,8 @@ type Param struct {
 	Needs string `json:"needs,omitempty"` // "include=timeseries": no effect unless include contains timeseries
 	// All permitted values.
 	Values []string `json:"values,omitempty"`
+	// Name of the table of spellings of its values.
+	Spellings string `json:"spellings,omitempty"`
 	// Value if the parameter is absent.
 	Default string `json:"default,omitempty"`
 	// Smallest permitted value; 0 if absent.
@@ -208,7 +210,7 @@ var Common = []Param{
 			"same snapshot. It stays available for at least an hour. The default is the newest snapshot."},
 	{Name: paramStrict, Kind: KindChoice, Values: []string{"0", "1"}, Default: "0",
 		About: "1 answers unknown parameters of a path with JSON with 400 instead of naming them in the header " +
-			HeaderUnknown},
+			HeaderUnknown + ", and a network or category that nothing knows with 400 instead of no rows"},
 }
 
 // findParam returns the route's parameter with this name, or the common one, or nil. A request for a file has no route.

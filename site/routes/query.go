@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Query struct {
 
 	// Unknown lists the parameters of the request that a path with JSON ignores. It is not part of the key.
 	Unknown UnknownParams
+	Strict  bool // strict=1; not part of the key
 
 	file  string // the file that the path names, if there is no route
 	value map[string]string
@@ -59,7 +61,7 @@ func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 			return Query{}, &UnknownError{Params: q.Unknown}
 		}
 	}
-	q.Snapshot = values[paramSnapshot]
+	q.Snapshot, q.Strict = values[paramSnapshot], values[paramStrict] == "1"
 	if id, _, _ := strings.Cut(values[paramCursor], "."); id != "" {
 		if q.Snapshot != "" && q.Snapshot != id {
 			return Query{}, &ParamError{paramCursor, "names another snapshot than the parameter snapshot"}
@@ -88,10 +90,12 @@ func parsePath(escaped string) (Query, error) {
 		return q, nil
 	}
 	route, slug := findRoute(path)
-	if file, ok := parseFile(path); ok && (route == nil || strings.HasSuffix(path, route.Ext)) {
+	isName := slug == "" || route.validSegment(slug)
+	if file, ok := parseFile(path); ok && (route == nil || strings.HasSuffix(path, route.Ext) ||
+		!isName && strings.HasSuffix(path, ".md")) { // a page as Markdown: /sources/index.md names no source
 		return Query{file: file, Bare: true}, nil
 	}
-	if route == nil || slug != "" && !route.validSegment(slug) {
+	if route == nil || !isName {
 		return Query{}, site.ErrNotFound
 	}
 	return Query{Route: route, Slug: slug, Bare: true}, nil
@@ -180,7 +184,7 @@ func (p *Param) check(v string) (string, error) {
 	case KindSnapshot:
 		return p.checkSnapshot(v)
 	default:
-		return v, p.checkLength(v, cmp.Or(p.Max, MaxText))
+		return p.Spell(v), p.checkLength(v, cmp.Or(p.Max, MaxText))
 	}
 }
 
@@ -303,11 +307,24 @@ func (q Query) With(name string, value string) Query {
 
 // validSegment reports whether s is valid as the variable segment of the route.
 func (r *Route) validSegment(s string) bool {
-	if _, name, _ := r.splitPattern(); name == segmentFacilitator {
+	switch _, name, _ := r.splitPattern(); name {
+	case segmentFacilitator:
 		return ValidFacilitatorID(s)
+	case segmentIncident:
+		return ValidIncidentID(s)
 	}
 	return site.ValidSlug(s)
 }
+
+// ValidIncidentID reports whether s has the form of an incident's id, as site.IncidentID returns it.
+func ValidIncidentID(s string) bool { return len(s) <= maxIncidentID && incidentForm.MatchString(s) }
+
+const (
+	incidentPattern = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?-[0-9]{8}-[0-9]{6}$"
+	maxIncidentID   = site.MaxSlug + len("-20060102-150405")
+)
+
+var incidentForm = regexp.MustCompile(incidentPattern)
 
 // MaxFacilitatorID is the maximum length of a facilitator's id.
 const MaxFacilitatorID = 64

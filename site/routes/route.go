@@ -29,6 +29,8 @@ type Route struct {
 	// Column of booleans: the response leaves out the services for which it is true, unless include contains the
 	// column's name.
 	Omit string `json:"omit,omitempty"`
+	// With a network or a category that nothing knows, a list has no rows; only strict=1 makes that an error.
+	Lenient bool `json:"lenient,omitempty"`
 	// Members of a list that does not use data and meta.
 	Framing encode.Framing `json:"framing,omitzero"`
 	About   string         `json:"about"`
@@ -70,7 +72,8 @@ func servicesParams() []Param {
 			p.Rule = ""
 		}
 	}
-	scanned := []string{site.OrderVolume, site.OrderBuyers, site.OrderGrade, site.OrderResponse}
+	scanned := []string{site.OrderVolume, site.OrderBuyers, site.OrderOrganicVolume, site.OrderOrganicBuyers,
+		site.OrderGrade, site.OrderResponse}
 	return append(filters,
 		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
 			About: "Only services whose name has, for each word of this text, a word that starts with it"},
@@ -87,8 +90,9 @@ func servicesParams() []Param {
 var All = []Route{
 	// The contract does not say which services are listed, so leaving out those that are gone adds to it: each row and
 	// total means the same, a gone service keeps its own paths, and include=gone, which the contract lacks, lists all.
+	// By contract a filter that nothing matches has no rows.
 	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json", Omit: site.ColumnGone,
-		About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
+		Lenient: true, About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
 	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json", Omit: site.ColumnGone,
 		About:  "Services that do what a text says, with their endpoints, filtered, sorted and paginated.",
 		Params: searchParams()},
@@ -182,6 +186,9 @@ var All = []Route{
 		About: "Incidents of all services that had not ended before the last 90 UTC days, newest first: failed " +
 			"checks in a row, when they began and ended, and whether many services failed at the same time.",
 		Params: []Param{paramPerPage, paramPage}},
+	{Name: "incident", Pattern: "/v1/incidents/{incident}", Rule: RuleLiteral, Ext: ".json",
+		About: "One of the newest 20 incidents of a service: what went wrong, at which endpoints, and which other " +
+			"services had an incident at the same time."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json",
 		About: "Networks on which listed services accept payment."},
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json",
@@ -278,6 +285,8 @@ var All = []Route{
 		About: "Form that submits a service for listing."},
 	{Name: "suggest-page", Pattern: "/suggest", Rule: RuleLiteral, Ext: ".html",
 		About: "Form that suggests a correction, a feature or a service."},
+	{Name: "incident-page", Pattern: "/incidents/{incident}", Rule: RuleLiteral, Ext: ".html",
+		About: "One incident as an HTML page."},
 	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html",
 		About: "The status of every service, as an HTML page."},
 }
@@ -313,11 +322,12 @@ func (p *Param) largest() string {
 	return p.Values[len(p.Values)-1]
 }
 
-// Names of the variable path segments that do not contain a service's slug: the id of a facilitator, the name of a
-// source, the slug of a category or network.
+// Names of the variable path segments that do not contain a service's slug: the id of a facilitator or an incident,
+// the name of a source, the slug of a category or network.
 const (
 	segmentFacilitator = "facilitator"
 	segmentSource      = "source"
+	segmentIncident    = "incident"
 	segmentCategory    = "category"
 	segmentNetwork     = "network"
 )

@@ -23,6 +23,8 @@ type RouteTable struct {
 	Segments []Segment `json:"segments"`
 	// How responses are cut from files, in words.
 	Rules []RuleText `json:"rules"`
+	// Values of parameters by their spellings in lower case, by the name of a table.
+	Spellings map[string]map[string]string `json:"spellings"`
 	// Parameters that every route accepts and no key contains.
 	Common []Param `json:"common"`
 	// The routes; the first one whose pattern matches a path applies.
@@ -102,7 +104,8 @@ func Table() RouteTable {
 		Limits: TableLimits{MaxQuery: maxQuery, MaxText: MaxText, MaxDigits: maxDigits, PageSize: site.PageSize,
 			MaxPageSize: site.MaxPageSize,
 			BlockSize:   site.BlockSize},
-		Segments: Segments, Rules: Rules, Common: Common, Routes: slices.Clone(All),
+		Segments: Segments, Rules: Rules, Spellings: spellings, Common: Common,
+		Routes: slices.Clone(All),
 	}
 	for i := range t.Routes {
 		if t.Routes[i].Params == nil {

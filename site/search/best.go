@@ -10,6 +10,7 @@ package search
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 )
 
 // rankingVersion names the formula. It changes with every number and rule that can change an order.
-const rankingVersion = "1"
+const rankingVersion = "2"
 
 // completeMatch is the relevance of a text search, in thousandths, from which a match is complete: a description of
 // usual length that says what is asked for has it. The value of Wanted.FullRelevance for a request with text.
@@ -47,8 +48,11 @@ type rankingFacts struct {
 	Checks30d     int64         `json:"checks_30d"` // counted checks behind Uptime30d
 	ResponseP95MS *int          `json:"response_p95_ms"`
 	Price         *site.Decimal `json:"price"` // lowest on the wanted network, or on any; nil if none is known
-	VolumeUSD30d  *site.Decimal `json:"volume_usd_30d"`
-	Buyers30d     *int64        `json:"unique_buyers_30d"`
+	// that of its dearest payable endpoint there: the price that is compared until the endpoint is chosen
+	DearestUSD    *site.Decimal `json:"dearest_usd"`
+	Operator      string        `json:"operator"` // slug of its first service; "" if not known
+	VolumeUSD30d  *site.Decimal `json:"organic_volume_usd_30d"`
+	Buyers30d     *int64        `json:"organic_buyers_30d"`
 	LastSuccessAt *site.Time    `json:"last_success_at"` // of the last usable payment terms
 	Relevance     int           `json:"relevance"`       // how well its texts match
 }
@@ -59,13 +63,14 @@ type ranking struct {
 	now        time.Time
 	weights    site.RankingWeights
 	median     *site.Decimal
+	votes      int         // operators behind the median
 	candidates []candidate // the highest provisional score first
 	excluded   []exclusion
 	matches    []match
 	next       int // place of the next candidate
 }
 
-// candidate is a service that no fact excludes, with its score at its lowest price.
+// candidate is a service that no fact excludes, with its score at the price of its dearest endpoint.
 type candidate struct {
 	*rankingFacts
 	terms terms
@@ -88,7 +93,7 @@ const maxRead = 100
 // are then read by Next and Add.
 func newRanking(w wanted, facts []rankingFacts, now time.Time) *ranking {
 	r := &ranking{wanted: w, now: now, weights: weightsOf[w.Prefer]}
-	var prices []site.Decimal
+	votes := map[string]site.Decimal{}
 	for i := range facts {
 		f := &facts[i]
 		if code, reason := exclude(f, &w, now); code != "" {
@@ -96,17 +101,22 @@ func newRanking(w wanted, facts []rankingFacts, now time.Time) *ranking {
 			continue
 		}
 		r.candidates = append(r.candidates, candidate{rankingFacts: f})
-		if f.Price != nil {
-			prices = append(prices, *f.Price)
+		if p := f.DearestUSD; p != nil && p.Compare(site.LeastPlausibleUSD) >= 0 {
+			operator := cmp.Or(f.Operator, f.Slug)
+			if vote, ok := votes[operator]; !ok || p.Compare(vote) > 0 {
+				votes[operator] = *p
+			}
 		}
 	}
-	r.median = medianPrice(prices)
+	if r.votes = len(votes); r.votes > 0 {
+		r.median = new(site.Median(slices.Collect(maps.Values(votes))))
+	}
 	for i := range r.candidates {
 		c := &r.candidates[i]
-		c.terms = r.termsOf(c.rankingFacts, c.Price)
+		c.terms = r.termsOf(c.rankingFacts, c.DearestUSD)
 		c.score = r.scoreOf(c.rankingFacts, c.terms)
 	}
-	slices.SortFunc(r.candidates, func(a, b candidate) int { return compare(&a, &b, a.Price, b.Price) })
+	slices.SortFunc(r.candidates, func(a, b candidate) int { return compare(&a, &b, a.DearestUSD, b.DearestUSD) })
 	return r
 }
 
@@ -141,13 +151,4 @@ func comparePrices(a, b *site.Decimal) int {
 		return -1
 	}
 	return a.Compare(*b)
-}
-
-// medianPrice returns the price in the middle, of two the lower; nil without prices. It sorts prices.
-func medianPrice(prices []site.Decimal) *site.Decimal {
-	if len(prices) == 0 {
-		return nil
-	}
-	slices.SortFunc(prices, site.Decimal.Compare)
-	return &prices[(len(prices)-1)/2]
 }

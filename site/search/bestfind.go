@@ -102,8 +102,9 @@ var factColumns = []struct {
 		f.ResponseP95MS = &n
 		return err
 	}},
-	{"volume_usd_30d", func(f *rankingFacts, v string) error { f.VolumeUSD30d = (*site.Decimal)(&v); return nil }},
-	{"unique_buyers_30d", func(f *rankingFacts, v string) error {
+	{"operator", func(f *rankingFacts, v string) error { f.Operator = v; return nil }},
+	{"organic_volume_usd_30d", func(f *rankingFacts, v string) error { f.VolumeUSD30d = (*site.Decimal)(&v); return nil }},
+	{"organic_buyers_30d", func(f *rankingFacts, v string) error {
 		n, err := strconv.ParseInt(v, 10, 64)
 		f.Buyers30d = &n
 		return err
@@ -140,9 +141,16 @@ func readFacts(places []int32, w *wanted, from BestSource) ([]rankingFacts, erro
 	if err != nil {
 		return nil, err
 	}
+	dearest, err := from.Column("dearest_usd")
+	if err != nil {
+		return nil, err
+	}
 	for i, place := range places {
 		if price, ok := prices.Lowest(place, w.Network); ok {
 			facts[i].Price = &price
+		}
+		if price, ok := dearest.Highest(place, w.Network); ok {
+			facts[i].DearestUSD = &price
 		}
 	}
 	return facts, nil
@@ -154,7 +162,7 @@ func endpointsOf(row *site.ServiceRow, result *Result) []rankingEndpoint {
 	for i := range row.Endpoints {
 		from, e := &row.Endpoints[i], &list[i]
 		e.Method, e.Path, e.URL, e.Description = from.Method, from.Path, row.BaseURL+from.Path, from.Description
-		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, pricesOf(from)
+		e.Networks, e.Payable, e.Testnet, e.Prices = from.Networks, from.Payable, from.Testnet, from.Prices()
 		e.Conditions = from.PriceConditions
 		if result != nil {
 			e.Matches = result.Count(from.Path)
@@ -166,24 +174,10 @@ func endpointsOf(row *site.ServiceRow, result *Result) []rankingEndpoint {
 	return list
 }
 
-// pricesOf returns the lowest counted price by network.
-func pricesOf(e *site.RowEndpoint) map[string]site.Decimal {
-	prices := map[string]site.Decimal{}
-	for network, p := range e.PricesUSD {
-		prices[network] = site.Decimal(p)
-	}
-	if e.PricesUSD == nil && e.PriceUSD != nil {
-		for _, network := range e.Networks {
-			prices[network] = site.Decimal(*e.PriceUSD)
-		}
-	}
-	return prices
-}
-
-// Cheapest returns the lowest price of a service as a request without filters gets it, nil if none is known, what a
-// buyer needs first for it, nil for nothing, and its network. It returns false if such a request never gets the
-// service.
-func Cheapest(row *site.ServiceRow, now time.Time) (price *site.Decimal, condition *string, network string, ok bool) {
+// ComparedPrice returns the price by which a request without filters compares a service: that of its dearest endpoint,
+// nil if none is known, what a buyer needs first for it, nil for nothing, and its network. It returns false if such a
+// request never gets the service.
+func ComparedPrice(row *site.ServiceRow, now time.Time) (price *site.Decimal, condition *string, network string, ok bool) {
 	f := rankingFacts{Status: row.Status, RiskLevel: row.RiskLevel, PaymentReady: row.Assessment.PaymentReady,
 		LastSuccessAt: row.Assessment.LastSuccessAt}
 	var r ranking

@@ -37,18 +37,22 @@ func newService(slug string, edits ...func(*service)) service {
 // costs gives a service one endpoint with a price on BSE.
 func costs(usd site.Decimal) func(*service) {
 	return func(s *service) {
-		s.Price = &usd
+		s.Price, s.DearestUSD = &usd, &usd
 		s.Endpoints = []rankingEndpoint{newEndpoint("/use", map[string]site.Decimal{"BSE": usd}, 1)}
 	}
 }
 
-// sells replaces a service's endpoints. The lowest price on BSE is the service's.
+// sells replaces a service's endpoints. The lowest price on BSE is the service's, the highest is compared first.
 func sells(endpoints ...rankingEndpoint) func(*service) {
 	return func(s *service) {
-		s.Endpoints, s.Price = endpoints, nil
+		s.Endpoints, s.Price, s.DearestUSD = endpoints, nil, nil
 		for _, e := range endpoints {
-			if p, ok := e.Prices["BSE"]; ok && comparePrices(&p, s.Price) < 0 {
+			p, ok := e.Prices["BSE"]
+			if ok && comparePrices(&p, s.Price) < 0 {
 				s.Price = &p
+			}
+			if ok && (s.DearestUSD == nil || p.Compare(*s.DearestUSD) > 0) {
+				s.DearestUSD = &p
 			}
 		}
 	}
@@ -75,7 +79,10 @@ func risk(level string) func(*service) { return func(s *service) { s.RiskLevel =
 func status(v string) func(*service)   { return func(s *service) { s.Status = v } }
 func matching(n int) func(*service)    { return func(s *service) { s.Relevance = n } }
 func verified(s *service)              { s.Verified = true }
-func notReady(s *service)              { s.PaymentReady = false }
+func of(operator string) func(*service) {
+	return func(s *service) { s.Operator = operator }
+}
+func notReady(s *service) { s.PaymentReady = false }
 func paidBy(buyers int64, volume site.Decimal) func(*service) {
 	return func(s *service) { s.Buyers30d, s.VolumeUSD30d = &buyers, &volume }
 }
@@ -169,6 +176,25 @@ var rankingCases = []rankingCase{
 			newEndpoint("/transcribe", map[string]site.Decimal{"BSE": "0.03"}, 2))),
 			newService("honest", costs("0.02")), newService("other", costs("0.025"))},
 		order: []string{"honest", "other", "lure"}},
+	{name: "a lure that matches as well",
+		because: "both endpoints have the words; the dearest is the product, so its price is compared",
+		services: []service{newService("lure", sells(
+			newEndpoint("/transcribe/ping", map[string]site.Decimal{"BSE": "0.0001"}, 2),
+			newEndpoint("/transcribe", map[string]site.Decimal{"BSE": "0.9"}, 2))),
+			newService("honest", costs("0.02")), newService("other", costs("0.025"))},
+		order: []string{"honest", "other", "lure"}},
+	{name: "lures do not fill the places", because: "ten lures of one operator are read after what is honest",
+		wanted: wanted{Limit: 1},
+		services: []service{newLure("a"), newLure("b"), newLure("c"), newLure("d"), newService("honest", costs("0.02")),
+			newService("other", costs("0.025"))},
+		order: []string{"honest"}},
+	{name: "one operator, one vote",
+		because: "three cheap listings of one operator do not make all other prices look equally dear",
+		services: []service{newService("w", costs("0.0002"), of("w"), up(91, 2880)),
+			newService("x", costs("0.0002"), of("w"), up(91, 2880)),
+			newService("y", costs("0.0002"), of("w"), up(91, 2880)),
+			newService("cheaper", costs("0.01"), up(99.5, 2880)), newService("dearer", costs("0.03"), up(100, 2880))},
+		order: []string{"cheaper", "dearer", "w", "x", "y"}},
 	{name: "no price with a cap", because: "an unknown price cannot be said to be below the cap",
 		wanted: wanted{MaxPriceUSD: dollars("1")},
 		services: []service{newService("unpriced", sells(newEndpoint("/use", nil, 1))), newService("priced"),
@@ -230,6 +256,12 @@ var rankingCases = []rankingCase{
 	{name: "limit", because: "no more than was asked for", wanted: wanted{Limit: 1},
 		services: []service{newService("a"), newService("b"), newService("c")}, order: []string{"a"}},
 	{name: "nothing", because: "an empty list says that there is nothing", order: []string{}},
+}
+
+// newLure returns a service that draws attention by a cheap endpoint.
+func newLure(slug string) service {
+	return newService(slug, of("a"), sells(newEndpoint("/ping", map[string]site.Decimal{"BSE": "0.0001"}, 0),
+		newEndpoint("/transcribe", map[string]site.Decimal{"BSE": "5"}, 2)))
 }
 
 // complete returns the wanted values of a case with the defaults of a request with text.

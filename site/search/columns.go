@@ -218,6 +218,20 @@ func (c *Column) Lowest(place int32, network string) (price site.Decimal, ok boo
 	return site.Decimal(c.values[code]), true
 }
 
+// Highest returns the highest price at a place on a network, or on any network for "". ok is false without one.
+func (c *Column) Highest(place int32, network string) (price site.Decimal, ok bool) {
+	most := int32(-1)
+	for i := c.starts[place]; i < c.starts[place+1]; i++ {
+		if c.counts(i, network) {
+			most = max(most, c.codes[i])
+		}
+	}
+	if most < 0 {
+		return "", false
+	}
+	return site.Decimal(c.values[most]), true
+}
+
 func (c *Column) at(place int32) []int32 { return c.codes[c.starts[place]:c.starts[place+1]] }
 
 // lowest returns the lowest code at a place, -1 without one. In a column of prices, only a network's entry counts,

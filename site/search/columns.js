@@ -65,6 +65,10 @@ const columns = (() => {
 		const codes = codesAt(c, place, network);
 		return codes.length > 0 ? c.values[Math.min(...codes)] : null;
 	};
+	const highestAt = (c, place, network = "") => {
+		const codes = codesAt(c, place, network);
+		return codes.length > 0 ? c.values[Math.max(...codes)] : null;
+	};
 
 	// passing returns for each value of a column whether it passes the filter p.
 	const passing = (c, p, value) => {
@@ -198,7 +202,7 @@ const columns = (() => {
 	};
 
 	return {
-		order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, filter, sort, cutMeta, splitFrame,
+		order, decimals, canonical, nullsLast, parseColumn, valuesAt, valueAt, highestAt, filter, sort, cutMeta, splitFrame,
 		newReader,
 	};
 })();

@@ -19,7 +19,7 @@ var files = map[string]string{
 	"networks": `[["BSE"],["BSE","SOL"],[],["SOL"],["eip155:7"],["eip155:7"]]`,
 	"gone":     `[false,false,null,false,false,true]`,
 	"verified": `[true,false,true,false,false,false]`,
-	"signable": `[true,false,null,true,null,null]`,
+	"payable":  `[true,false,null,true,null,null]`,
 	"source": `[["submitted"],["imported","imported:x"],["imported","imported:y"],["submitted"],` +
 		`["submitted"],["submitted"]]`,
 	"protocols":            `[["x402","x402-v2"],["mpp"],[],["x402","x402-v1"],["x402"],["x402"]]`,
@@ -28,6 +28,7 @@ var files = map[string]string{
 	"uptime_30d":           `[99.5,100,null,0,99.49,99.49]`,
 	"avg_response_time_ms": `[120,80,null,9,1000,1000]`,
 	"volume_usd_30d":       `["9.5",null,"10","9.45","0","0"]`,
+	"organic_buyers_30d":   `[3,null,40,0,12,0]`,
 	"created_at": `["2026-11-02T00:00:00.000Z","2026-11-01T00:00:00.000Z","2026-11-02T00:00:00.000Z",` +
 		`"2026-11-03T00:00:00.000Z","2026-11-01T00:00:00.000Z","2026-11-01T00:00:00.000Z"]`,
 }
@@ -48,7 +49,7 @@ var route = &routes.Route{Omit: site.ColumnGone, Params: []routes.Param{
 	{Name: "network", Filter: true, Column: "networks", Compare: routes.CompareHas},
 	{Name: "category", Filter: true, Column: "category", Compare: routes.CompareIs},
 	{Name: "verified", Filter: true, Column: "verified", Compare: routes.CompareIs},
-	{Name: "signable", Filter: true, Column: "signable", Compare: routes.CompareIs},
+	{Name: "payable", Filter: true, Column: "payable", Compare: routes.CompareIs},
 	{Name: "source", Filter: true, Column: "source", Compare: routes.CompareHas},
 	{Name: "protocol", Filter: true, Column: "protocols", Compare: routes.CompareHas},
 	{Name: "min_grade", Filter: true, Kind: routes.KindChoice, Values: []string{"A", "B", "C", "D", "F"},
@@ -89,7 +90,7 @@ var selections = []struct {
 	{"category=Odd <even>/~", []int32{3}},
 	{"verified=true", []int32{0, 2}},
 	{"verified=false", []int32{1, 3, 4}},
-	{"signable=false", []int32{1}},
+	{"payable=false", []int32{1}},
 	{"source=imported", []int32{1, 2}},
 	{"source=imported:y", []int32{2}},
 	{"source=submitted", []int32{0, 3, 4}},
@@ -139,6 +140,7 @@ var orders = []struct {
 	{site.OrderByName("newest"), "", []int32{3, 0, 2, 1, 4}},
 	{site.OrderByName("cheapest"), "", []int32{1, 0, 4, 3, 2}},
 	{site.OrderByName("volume"), "", []int32{2, 0, 3, 4, 1}},
+	{site.OrderByName("organic_buyers"), "", []int32{2, 4, 0, 3, 1}},
 	{site.OrderByName("grade"), "", []int32{1, 4, 0, 3, 2}},
 	{site.OrderByName("response"), "", []int32{3, 1, 0, 4, 2}},
 	{site.Order{Column: "prices_usd", Within: "network"}, "network=BSE", []int32{0, 1, 2, 3, 4}},
@@ -184,11 +186,11 @@ func TestValues(t *testing.T) {
 			t.Errorf("Lowest(%d, %q) = %q, %t, want %q", test.place, test.network, got, ok, test.want)
 		}
 	}
-	signable, err := read("signable")
+	payable, err := read("payable")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprintf("%q %q", signable.Value(1), signable.Value(2)); got != `"false" ""` {
+	if got := fmt.Sprintf("%q %q", payable.Value(1), payable.Value(2)); got != `"false" ""` {
 		t.Errorf("Value returns %s", got)
 	}
 }

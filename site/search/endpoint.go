@@ -72,8 +72,8 @@ func bestMatches(endpoints []rankingEndpoint) (list []rankingEndpoint) {
 	return list
 }
 
-// choose sets the cheapest endpoint that passes the request's filters; a price on a condition is not cheaper than one
-// without. If none passes, it returns why the one that got furthest does not.
+// choose sets the dearest endpoint that passes the request's filters, so that a cheap one which does nothing is no lure.
+// If none passes, it returns why the one that got furthest does not.
 func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason string) {
 	w, furthest := &r.wanted, -1
 	code, reason = site.ExcludedUnpayable, "it has no active endpoint"
@@ -82,7 +82,7 @@ func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason st
 		c, why := excludeEndpoint(&e, price, w)
 		if c == "" {
 			chosen := match{endpoint: e, price: price, network: network}
-			if furthest < len(endpointCodes) || compareConditional(&chosen, f) < 0 {
+			if furthest < len(endpointCodes) || compareDearest(&chosen, f) < 0 {
 				f.endpoint, f.price, f.network = e, price, network
 			}
 			furthest, code = len(endpointCodes), ""
@@ -93,15 +93,12 @@ func (r *ranking) choose(f *match, endpoints []rankingEndpoint) (code, reason st
 	return code, reason
 }
 
-// compareConditional orders the lowest price first, each price on a condition after those without one, and unknown
-// prices last.
-func compareConditional(a, b *match) int {
-	if a.price != nil && b.price != nil {
-		if c := compareBool(a.condition() != nil, b.condition() != nil); c != 0 {
-			return c
-		}
+// compareDearest orders the highest price first, of equal prices those without a condition, and unknown prices last.
+func compareDearest(a, b *match) int {
+	if a.price == nil || b.price == nil {
+		return comparePrices(a.price, b.price)
 	}
-	return comparePrices(a.price, b.price)
+	return cmp.Or(b.price.Compare(*a.price), compareBool(a.condition() != nil, b.condition() != nil))
 }
 
 // compareBool orders false before true.

@@ -26,7 +26,7 @@ func exclude(f *rankingFacts, w *wanted, now time.Time) (code, reason string) {
 	case !f.PaymentReady:
 		return site.ExcludedUnpayable, "it is not payment ready: a payment might be lost"
 	case w.RequireVerified && !f.Verified:
-		return site.ExcludedUnverified, "nobody has verified it, which the request requires"
+		return site.ExcludedUnverified, "it is not verified now, which the request requires"
 	}
 	return excludePrice(f.Price, w, "it", "costs at least")
 }

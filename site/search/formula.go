@@ -21,6 +21,8 @@ type formula struct {
 	NanoDollars   int `json:"nano_dollars"`
 	MaxDollars    int `json:"max_dollars"`
 
+	LeastPlausibleUSD string `json:"least_plausible_usd"`
+
 	CompleteMatch int      `json:"complete_match"`
 	FactColumns   []string `json:"fact_columns"`
 	StaleAfterMS  int64    `json:"stale_after_ms"`
@@ -35,7 +37,7 @@ func NewFormula() formula {
 		Version: rankingVersion, Weights: weightsOf, GradeTerm: gradeTerm, GradeCap: gradeCap, RiskCap: riskCap,
 		Full: full, UptimeZero: uptimeZero, UptimeDoubt: uptimeDoubt, SpeedHalf: speedHalf, BuyersFull: buyersFull,
 		DollarsFull: dollarsFull, RecencyWindow: recencyWindow, GeneralMatch: generalMatch, NanoDollars: nanoDollars,
-		MaxDollars: maxDollars, CompleteMatch: completeMatch,
+		MaxDollars: maxDollars, LeastPlausibleUSD: string(site.LeastPlausibleUSD), CompleteMatch: completeMatch,
 		StaleAfterMS: staleAfter.Milliseconds(), EndpointCodes: endpointCodes, MaxRead: maxRead,
 		MaxExcluded: site.MaxExcluded,
 	}

@@ -49,15 +49,15 @@ func (r *ranking) why(f *match) string {
 	if f.Uptime30d == nil {
 		parts = append(parts, "no uptime measured yet")
 	} else {
-		parts = append(parts, strconv.FormatFloat(*f.Uptime30d, 'f', -1, 64)+"% uptime in "+
-			count(int(f.Checks30d), "check")+" over 30 days")
+		parts = append(parts, strconv.FormatFloat(*f.Uptime30d, 'f', -1, 64)+"% uptime over 30 days ("+
+			count(int(f.Checks30d), "check")+")")
 	}
 	if f.ResponseP95MS != nil {
 		parts = append(parts, fmt.Sprintf("p95 of %d ms", *f.ResponseP95MS))
 	}
 	parts = append(parts, "grade "+f.Grade, r.whyPrice(f))
 	if f.Buyers30d != nil {
-		parts = append(parts, count(int(*f.Buyers30d), "buyer")+" in 30 days")
+		parts = append(parts, count(int(*f.Buyers30d), "organic buyer")+" in 30 days")
 	}
 	parts = append(parts, "usable payment terms "+age(r.ageOf(f.rankingFacts))+" ago")
 	if f.Status == site.StatusDegraded {
@@ -81,14 +81,14 @@ func whyCapped(f *match) string {
 	return "; " + what + " limits the score to " + strconv.Itoa(f.capped/10)
 }
 
-// whyPrice returns the price beside the median of the candidates.
+// whyPrice returns the price beside the median of the candidates' operators.
 func (r *ranking) whyPrice(f *match) string {
 	if f.price == nil {
 		return "no known price in dollars" + on(f.network)
 	}
 	s := "$" + string(*f.price) + on(f.network)
-	if len(r.candidates) > 1 && r.median != nil {
-		s += fmt.Sprintf(" (median of %d candidates: $%s)", len(r.candidates), *r.median)
+	if r.votes > 1 {
+		s += fmt.Sprintf(" (median of %d operators: $%s)", r.votes, *r.median)
 	}
 	if f.condition() != nil { // which may contain text of the service
 		s += " and a condition"

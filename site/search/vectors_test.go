@@ -88,7 +88,7 @@ func randomVector(name string, r *rand.Rand) vector {
 	return v
 }
 
-// randomService returns a random service whose price is its lowest on the network.
+// randomService returns a random service whose prices are its lowest and its dearest on the network.
 func randomService(slug string, r *rand.Rand, network string) service {
 	s := newService(slug, up(float64(r.IntN(10_001))/100, pick[int64](r, 0, 1, 19, 2880, 5_000_000)),
 		p95(pick(r, 0, 1, 7, 250, 939, 5000, 3_000_000)), grade(pick(r, "A", "A", "A", "B", "C", "D", "F", "unknown")),
@@ -104,7 +104,8 @@ func randomService(slug string, r *rand.Rand, network string) service {
 	if r.IntN(8) == 0 {
 		s.Uptime30d, s.ResponseP95MS, s.Buyers30d, s.VolumeUSD30d = nil, nil, nil, nil
 	}
-	s.Endpoints, s.Price = []rankingEndpoint{}, nil
+	s.Operator = pick(r, "", "", "service-0", "service-1")
+	s.Endpoints, s.Price, s.DearestUSD = []rankingEndpoint{}, nil, nil
 	for i := range 1 + r.IntN(3) {
 		prices := map[string]site.Decimal{}
 		for range r.IntN(3) {
@@ -116,6 +117,10 @@ func randomService(slug string, r *rand.Rand, network string) service {
 		if s.Endpoints = append(s.Endpoints, e); network == "" || prices[network] != "" {
 			if p, _ := e.lowest(network); comparePrices(p, s.Price) < 0 {
 				s.Price = p
+			}
+			if p, _ := e.lowest(network); e.Payable && p != nil &&
+				(s.DearestUSD == nil || p.Compare(*s.DearestUSD) > 0) {
+				s.DearestUSD = p
 			}
 		}
 	}

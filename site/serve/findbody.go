@@ -93,6 +93,9 @@ func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q r
 	if !index.Has(q) {
 		return nil, site.ErrNotFound
 	}
+	if err := index.CheckNames(q); err != nil {
+		return nil, err
+	}
 	var cut func() (cutResponse, error)
 	switch q.Rule() {
 	case routes.RuleWindow:

@@ -77,9 +77,14 @@ func (h *handler) sendHealth(w http.ResponseWriter, r *http.Request) {
 		}
 		v = state
 	}
+	sendState(w, r, v)
+}
+
+// sendState sends what the operator asks about the process. Nothing keeps it.
+func sendState(w http.ResponseWriter, r *http.Request, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // cannot fail: strings, a time and a number
+		panic(err) // cannot fail: texts, times and numbers
 	}
 	header := w.Header()
 	header["Cache-Control"] = headerNoStore

@@ -13,7 +13,7 @@ import (
 )
 
 // Metrics counts the responses of a handler and exports them to Prometheus. As an http.Handler it serves /metrics,
-// /healthz and /readyz, on an address that is not public. A nil *Metrics counts nothing.
+// /healthz, /readyz and emptyPath, on an address that is not public. A nil *Metrics counts nothing.
 type Metrics struct {
 	handler   *handler
 	requests  *prometheus.CounterVec
@@ -104,6 +104,8 @@ func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, errMethod)
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		h.sendHealth(w, r)
+	case r.URL.Path == emptyPath && h.empty != nil:
+		sendState(w, r, h.empty.report())
 	case r.URL.Path == "/metrics":
 		header["Cache-Control"] = headerNoStore
 		m.page.ServeHTTP(w, r)

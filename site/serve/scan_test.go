@@ -63,9 +63,11 @@ func nasty(n int, words []string) []site.ServiceRow {
 		if r.IntN(3) > 0 {
 			row.Uptime24h, a.ReliabilityUptime30d = new([]float64{0, 99.99, 100}[r.IntN(3)]),
 				new([]float64{0, 99.5, 100}[r.IntN(3)])
-			row.AvgResponseTimeMS, a.Signable = new(r.IntN(3)*50), new(r.IntN(2) == 0)
+			row.AvgResponseTimeMS, a.Payable = new(r.IntN(3)*50), new(r.IntN(2) == 0)
 			a.Traction.VolumeUSD30d = new(site.Decimal([]string{"0", "9.5", "10.25"}[r.IntN(3)]))
 			a.Traction.UniqueBuyers30d = new(int64(r.IntN(3)))
+			a.Traction.OrganicVolumeUSD30d = new(site.Decimal([]string{"0", "9", "10.125"}[r.IntN(3)]))
+			a.Traction.OrganicBuyers30d = new(int64(r.IntN(3)))
 		}
 		for _, network := range row.Networks {
 			if usd := []string{"", "0", "0.09", "0.1", "10"}[r.IntN(5)]; usd != "" {
@@ -100,10 +102,16 @@ func rowOf(t testing.TB, v any) []byte {
 func scanFiles(t testing.TB, services []site.ServiceRow) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}, Provenance: &provenance}
+	odd := routes.Query{Route: routes.ByName("services")}.With("category", "Odd & <even>/~").ListKey() // known, also if empty
+	index := routes.Index{Lists: map[string]int{odd: 0}, Slugs: []string{}, Provenance: &provenance}
 	var lines [][]byte
 	for i := range services {
 		index.Slugs = append(index.Slugs, services[i].Slug)
+		list := routes.Query{Route: routes.ByName("services")}
+		index.Lists[list.With("category", services[i].Category).ListKey()]++
+		for _, network := range services[i].Networks {
+			index.Lists[list.With("network", network).ListKey()]++
+		}
 		lines = append(lines, rowOf(t, &services[i]))
 	}
 	for block := range slices.Chunk(lines, site.RowsPerBlock) {
@@ -143,8 +151,8 @@ var scanFilters = map[string]func(row *site.ServiceRow, value string, v url.Valu
 	"payment_ready": func(row *site.ServiceRow, value string, _ url.Values) bool {
 		return strconv.FormatBool(row.Assessment.PaymentReady) == value
 	},
-	"signable": func(row *site.ServiceRow, value string, _ url.Values) bool {
-		return row.Assessment.Signable != nil && strconv.FormatBool(*row.Assessment.Signable) == value
+	"payable": func(row *site.ServiceRow, value string, _ url.Values) bool {
+		return row.Assessment.Payable != nil && strconv.FormatBool(*row.Assessment.Payable) == value
 	},
 	"source": func(row *site.ServiceRow, value string, _ url.Values) bool {
 		kind, _, _ := strings.Cut(row.Assessment.Source, ":")
@@ -185,8 +193,17 @@ func decimal(value string) site.Decimal {
 	return d
 }
 
+// spelled has the values that other spellings among those of function values mean.
+var spelled = map[string]string{"bse": "BSE", "ai": "AI"}
+
 // passes reports whether a service passes the filters of a request.
 func passes(row *site.ServiceRow, v url.Values) bool {
+	v = maps.Clone(v)
+	for _, name := range []string{"network", "category"} {
+		if value, ok := spelled[v.Get(name)]; ok {
+			v.Set(name, value)
+		}
+	}
 	for name, filter := range scanFilters {
 		if value := v.Get(name); value != "" && !filter(row, value, v) {
 			return false
@@ -198,7 +215,11 @@ func passes(row *site.ServiceRow, v url.Values) bool {
 // before compares two services by an order that is not one of the contract's, without columns.
 func before(order string, a, b *site.ServiceRow) int {
 	volume := func(r *site.ServiceRow) (site.Decimal, bool) {
-		if d := r.Assessment.Traction.VolumeUSD30d; d != nil {
+		d := r.Assessment.Traction.VolumeUSD30d
+		if order == "organic_volume" {
+			d = r.Assessment.Traction.OrganicVolumeUSD30d
+		}
+		if d != nil {
 			return *d, true
 		}
 		return "", false
@@ -210,6 +231,8 @@ func before(order string, a, b *site.ServiceRow) int {
 			return number(slices.Index(site.Grades, r.Assessment.ComplianceGrade), true)()
 		case order == "buyers" && r.Assessment.Traction.UniqueBuyers30d != nil:
 			return -int(*r.Assessment.Traction.UniqueBuyers30d), true
+		case order == "organic_buyers" && r.Assessment.Traction.OrganicBuyers30d != nil:
+			return -int(*r.Assessment.Traction.OrganicBuyers30d), true
 		case order == "response" && r.AvgResponseTimeMS != nil:
 			return *r.AvgResponseTimeMS, true
 		}
@@ -217,7 +240,7 @@ func before(order string, a, b *site.ServiceRow) int {
 	}
 	x, hasX := value(a)
 	y, hasY := value(b)
-	if order == "volume" {
+	if order == "volume" || order == "organic_volume" {
 		v, hasV := volume(a)
 		w, hasW := volume(b)
 		hasX, hasY = hasV, hasW
@@ -435,7 +458,7 @@ func BenchmarkScan(b *testing.B) {
 			named, false},
 		{"all words alike", "/v1/services?page=%d&q=service+1", same, false},
 		{"one filter", "/v1/services?verified=true&page=%d", named, false},
-		{"ten filters", "/v1/services?network=BSE&category=AI&verified=true&payment_ready=true&signable=true&" +
+		{"ten filters", "/v1/services?network=BSE&category=AI&verified=true&payment_ready=true&payable=true&" +
 			"source=imported&protocol=x402&method=GET&min_grade=D&max_price_usd=1&min_uptime_30d=50&page=%d", named,
 			false},
 		{"an order", "/v1/services?sort=volume&page=%d", named, false},

@@ -44,6 +44,13 @@ func (h *handler) sendSearch(w *responseWriter, r *http.Request, v *snapshotInfo
 	}
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be decoded is left out
 	q, err := routes.ParseRequest(routes.ByName("search").Pattern, resultsQuery+r.URL.RawQuery)
+	if err == nil {
+		index, indexErr := v.readIndex(snap)
+		if indexErr != nil {
+			return indexErr
+		}
+		err = index.CheckNames(q)
+	}
 	if problem := (*routes.ParamError)(nil); errors.As(err, &problem) {
 		filled, err := h.fillSearch(page, values, nil, errorOf(err).Message)
 		if err != nil {
@@ -76,6 +83,11 @@ func (h *handler) sendSearch(w *responseWriter, r *http.Request, v *snapshotInfo
 		})
 	if err != nil {
 		return err
+	}
+	if h.empty != nil {
+		if _, results, err := h.findBody(&w.slot, v, snap, q); err == nil {
+			h.countEmpty(q, results)
+		}
 	}
 	return h.send(w, r, v, q.Snapshot != "", searchPage, filled)
 }

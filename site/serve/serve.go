@@ -59,6 +59,7 @@ type Options struct {
 	RateLimit int            // requests per minute and client under /v1, /api and /discovery; 0 means no limit
 	Trusted   []netip.Prefix // proxies whose X-Forwarded-For and Forwarded headers are used
 	Metrics   *Metrics       // counts responses; nil for none
+	Empty     *EmptySearches // counts searches without a result; nil for none
 	Submit    *inbox.Options // accepts submissions, suggestions and re-checks; nil for none
 
 	FillSearch FillSearch // fills the search page for readers without script; nil sends the page as it is
@@ -82,6 +83,7 @@ type handler struct {
 	making  *semaphore.Weighted // slots of requests that make their response
 	trusted []netip.Prefix
 	metrics *Metrics
+	empty   *EmptySearches
 	notice  func() string      // nil for none
 	signer  *webbotauth.Signer // nil for none
 
@@ -105,7 +107,7 @@ func NewHandler(o Options) http.Handler {
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: newRateLimiter(o.RateLimit, o.Now()), gate: newDownloadGate(), pace: newDownloadPace(o.DownloadRate),
 		making:  semaphore.NewWeighted(maxMaking),
-		trusted: o.Trusted, metrics: o.Metrics,
+		trusted: o.Trusted, metrics: o.Metrics, empty: o.Empty,
 		notice: o.Notice, signer: o.Signer, connections: o.Connections, fillSearch: o.FillSearch,
 	}
 	h.inbox = h.newInbox(o.Submit)
@@ -286,6 +288,7 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if key == searchPage && h.fillSearch != nil && b.member == nil && !isFile(r) {
 		return h.sendSearch(w, r, v, snap, b)
 	}
+	h.countEmpty(q, b)
 	link, err := h.linkNext(w, r, v, snap, q, b)
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
--- Share of the counted visits of a service that were up, by windows of whole UTC days.
+-- Share of the known time in which a service was up, by windows of UTC days that end with the last full hour.
 -- methodology#uptime-and-response-times
 -- /v1/services/{slug}
-SELECT slug, name, floor((20000.0 * sum(up) + sum(counted)) / (2.0 * sum(counted))) / 100.0 AS "data.uptime.{name}"
-FROM uptime, windows WHERE days > 1 AND day >= first_day GROUP BY slug, name HAVING sum(counted) > 0
+SELECT slug, name, floor((20000.0 * sum(up_ms) + sum(known_ms)) / (2.0 * sum(known_ms))) / 100.0 AS "data.uptime.{name}",
+  sum(known_ms) AS "data.uptime.coverage.{name}.knownMs", sum(up_ms) AS "data.uptime.coverage.{name}.upMs"
+FROM uptime, windows WHERE days > 1 AND day >= first_day GROUP BY slug, name HAVING sum(known_ms) > 0

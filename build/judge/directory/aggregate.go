@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
 
 // Counter sums judged services.
@@ -18,7 +19,8 @@ type Counter struct {
 
 // NewAggregate returns a counter of up to so many services as of now.
 func NewAggregate(services int, now time.Time) *Counter {
-	return &Counter{now: now, status: site.StatusSummary{Services: make([]site.StatusService, 0, services)}}
+	return &Counter{now: now, stats: statsCounter{byCategory: map[string]*organicSums{}},
+		status: site.StatusSummary{Services: make([]site.StatusService, 0, services)}}
 }
 
 // Add adds a judged service. Services are added in the order of slugs. One that is gone enters no other count.
@@ -71,9 +73,11 @@ func isOlder(d *site.ServiceDetail, than time.Time) bool {
 	return !last.After(than)
 }
 
-// Finish writes the status and the statistics into a snapshot whose networks, facilitators and coverage are complete.
-func (c *Counter) Finish(s *site.Snapshot, checksPerHour float64, optedOut int) {
+// Finish writes the status, the statistics and the demand into a snapshot whose networks, facilitators, categories and
+// coverage are complete.
+func (c *Counter) Finish(s *site.Snapshot, checksPerHour float64, optedOut int, buyers []ledger.CategoryBuyers) {
 	s.Status = c.status
+	c.stats.addDemand(s.Tags, buyers)
 	s.Stats = c.stats.finish(s)
 	s.Stats.ComputedAt = site.NewTime(c.now)
 	s.Stats.ChecksPerHour, s.Stats.OptedOut = checksPerHour, optedOut

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/build/judge/directory"
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -42,7 +43,7 @@ func TestStatus(t *testing.T) {
 			t.Parallel()
 			c, s := directory.NewAggregate(1, now), site.Snapshot{}
 			c.Add(&test.detail)
-			c.Finish(&s, 0, 0)
+			c.Finish(&s, 0, 0, nil)
 			test.want.Total = 1
 			if diff := cmp.Diff(test.want, s.Status, cmpopts.IgnoreFields(site.StatusSummary{},
 				"Services")); diff != "" {
@@ -72,7 +73,7 @@ func TestFreshness(t *testing.T) {
 	s.Coverage.Networks = []site.NetworkCoverage{network("fresh", &site.ChainCursor{AgeSeconds: new(int64(3600))}),
 		network("late", &site.ChainCursor{AgeSeconds: new(int64(3601))}), network("unknown", &site.ChainCursor{}),
 		network("unread", nil)}
-	directory.NewAggregate(0, now).Finish(&s, 0, 0)
+	directory.NewAggregate(0, now).Finish(&s, 0, 0, nil)
 	want := site.FlowFreshness{OldestCursorAgeSeconds: new(int64(3601)), TotalSyncGroups: 3, StaleSyncGroups: 2,
 		TotalFacilitators: 3, StaleFacilitators: 2}
 	if diff := cmp.Diff(want, s.Stats.Traction.MeasuredFlowFreshness); diff != "" {
@@ -90,7 +91,8 @@ func TestTraction(t *testing.T) {
 		traction.Status = site.TractionUnmeasured
 		if i > 0 { // eleven are measured: $20, and $2 ten times
 			*traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("2")),
-				TxCount30d: new(int64(3))}
+				TxCount30d: new(int64(3)), OrganicVolumeUSD30d: new(site.Decimal("0.5")),
+				OrganicTxCount30d: new(int64(1))}
 		}
 	}
 	services[5].Assessment.Traction.VolumeUSD30d = new(site.Decimal("20"))
@@ -105,7 +107,7 @@ func TestTraction(t *testing.T) {
 		for i := range services {
 			c.Add(&services[i])
 		}
-		c.Finish(&s, 1.5, 2)
+		c.Finish(&s, 1.5, 2, nil)
 		return s.Stats
 	}
 	got := sum(
@@ -118,11 +120,18 @@ func TestTraction(t *testing.T) {
 	texts := cmpopts.IgnoreFields(site.DirectoryTraction{}, "Method", "Caveat")
 	if diff := cmp.Diff(site.DirectoryTraction{
 		AsOf: site.NewTime(now), VolumeUSD30d: new(site.Decimal("40")), SettlementCount30d: new(int64(33)),
+		OrganicVolumeUSD30d: new(site.Decimal("5.5")), OrganicSettlementCount30d: new(int64(11)),
 		MeasuredServices: 11, MeasuredNetworks: 2, CoverageOfMeasuredFlowPct: new(50.0),
 		MeasuredFlowFreshness: site.FlowFreshness{OldestCursorAgeSeconds: new(int64(30)), TotalSyncGroups: 2},
 		Top1ServiceSharePct:   new(50.0), Top10ServicesSharePct: new(95.0),
 	}, got.Traction, texts); diff != "" {
 		t.Errorf("traction (-want +got):\n%s", diff)
+	}
+	services[7].Assessment.Traction.OrganicVolumeUSD30d = nil
+	if got := sum(site.NetworkCoverage{Measured: true}).Traction; got.OrganicVolumeUSD30d != nil ||
+		got.OrganicSettlementCount30d != nil || *got.VolumeUSD30d != "40" {
+		t.Errorf("the organic sums without a service's are %v and %v", got.OrganicVolumeUSD30d,
+			got.OrganicSettlementCount30d)
 	}
 	if diff := cmp.Diff(site.AggregateStats{
 		TotalServices: 12, Networks: []site.StatsNetwork{}, ChecksPerHour: 1.5, OptedOut: 2, VerifiedCount: 1,
@@ -146,5 +155,40 @@ func TestTraction(t *testing.T) {
 	settled = "1" // less than the services received, of which one was judged by an earlier build
 	if share := sum(site.NetworkCoverage{Measured: true}).Traction.CoverageOfMeasuredFlowPct; share != nil {
 		t.Errorf("coverage of less flow than the services': %v, want null", *share)
+	}
+}
+
+// TestDemand checks what was bought of the services of each category: null without a measured one, and if one has
+// figures of an earlier build.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	measured := func(category, usd string, settlements int64) (d site.ServiceDetail) {
+		d.Category = category
+		d.Assessment.Traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("9")),
+			TxCount30d: new(int64(9)), OrganicTxCount30d: new(settlements)}
+		if usd != "" {
+			d.Assessment.Traction.OrganicVolumeUSD30d = new(site.Decimal(usd))
+		}
+		return d
+	}
+	services := []site.ServiceDetail{measured("AI", "0.5", 1), measured("AI", "1.25", 2), measured("Data", "0", 0),
+		measured("Old", "", 1), measured("Redeemed", "3", 4), {Category: "Other"}}
+	c := directory.NewAggregate(len(services), now)
+	for i := range services {
+		c.Add(&services[i])
+	}
+	s := site.Snapshot{Tags: []site.Tag{{Tag: "AI"}, {Tag: "Data"}, {Tag: "Old"}, {Tag: "Redeemed"}, {Tag: "Other"}}}
+	c.Finish(&s, 0, 0, []ledger.CategoryBuyers{{Category: "AI", Buyers: 2, Returning30d: 1}})
+	if diff := cmp.Diff([]site.Tag{
+		{Tag: "AI", Demand: &site.CategoryDemand{MeasuredServices: 2, OrganicVolumeUSD30d: "1.75", OrganicTxCount30d: 3,
+			OrganicBuyers30d: new(int64(2)), ReturningBuyers30d: new(int64(1))}},
+		{Tag: "Data", Demand: &site.CategoryDemand{MeasuredServices: 1, OrganicVolumeUSD30d: "0",
+			OrganicBuyers30d: new(int64(0)), ReturningBuyers30d: new(int64(0))}},
+		{Tag: "Old"},
+		{Tag: "Redeemed", Demand: &site.CategoryDemand{MeasuredServices: 1, OrganicVolumeUSD30d: "3",
+			OrganicTxCount30d: 4}}, // no settlement names a payer
+		{Tag: "Other"},
+	}, s.Tags); diff != "" {
+		t.Errorf("demand (-want +got):\n%s", diff)
 	}
 }

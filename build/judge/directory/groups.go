@@ -11,9 +11,10 @@ import (
 
 // Group fills in the networks, tags and categories of a snapshot. They are counted in the rows of services. explorers
 // contains the operator's URLs of accounts by CAIP-2 id, "" for none.
-func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*site.CategoryPrices) {
+func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*site.CategoryPrices,
+	on map[string]*site.NetworkPrices) {
 	items := s.ListedItems()
-	s.Networks = newNetworks(items, explorers)
+	s.Networks = newNetworks(items, explorers, on)
 	s.Tags = newTags(items, prices)
 	s.Categories = []string{}
 	for _, t := range s.Tags {
@@ -23,7 +24,8 @@ func Group(s *site.Snapshot, explorers map[string]string, prices map[string]*sit
 }
 
 // newNetworks returns the known networks on which a listed service accepts payment, the most used first.
-func newNetworks(services []*site.ServiceListItem, explorers map[string]string) []site.Network {
+func newNetworks(services []*site.ServiceListItem, explorers map[string]string,
+	prices map[string]*site.NetworkPrices) []site.Network {
 	count, up := map[string]int{}, map[string]*mean{}
 	for _, item := range services {
 		for _, abbreviation := range item.Networks {
@@ -43,6 +45,7 @@ func newNetworks(services []*site.ServiceListItem, explorers map[string]string) 
 		network := site.Network{
 			ID: w.ID, CAIP2: w.ID, CAIP2ID: w.ID, Name: w.Name, Abbreviation: w.Abbreviation, ChainType: w.ChainType,
 			IsMainnet: w.Mainnet, ServiceCount: n, AvgUptime: up[abbreviation].value(), Testnet: !w.Mainnet,
+			Prices: prices[abbreviation],
 		}
 		if w.ExplorerURL != "" {
 			network.ExplorerURL = &w.ExplorerURL

@@ -16,12 +16,13 @@ func PicksOf(row *site.ServiceRow, now time.Time) *site.Pick {
 	if row.AdviceLevel != site.AdviceGood {
 		return nil
 	}
-	price, condition, network, ok := search.Cheapest(row, now)
+	price, condition, network, ok := search.ComparedPrice(row, now)
 	if !ok {
 		return nil
 	}
 	return &site.Pick{Slug: row.Slug, Name: row.Name, PriceUSD: price, PriceCondition: condition, Network: network,
-		UniqueBuyers30d: row.Assessment.Traction.UniqueBuyers30d}
+		UniqueBuyers30d:  row.Assessment.Traction.UniqueBuyers30d,
+		OrganicBuyers30d: row.Assessment.Traction.OrganicBuyers30d}
 }
 
 // Picks are the picks of each category.
@@ -38,7 +39,7 @@ func (p Picks) Add(category string, one *site.Pick) {
 	if one.PriceUSD != nil && (of.cheapest == nil || compare(one, of.cheapest, byPrice, byBuyers) < 0) {
 		of.cheapest = one
 	}
-	if n := one.UniqueBuyers30d; n != nil && *n > 0 &&
+	if n := one.OrganicBuyers30d; n != nil && *n > 0 &&
 		(of.mostUsed == nil || compare(one, of.mostUsed, byBuyers, byPrice) < 0) {
 		of.mostUsed = one
 	}
@@ -77,12 +78,12 @@ func byPrice(a, b *site.Pick) int {
 	return a.PriceUSD.Compare(*b.PriceUSD)
 }
 
-// byBuyers orders the most buyers first; an unknown number is like none.
+// byBuyers orders the most organic buyers first; an unknown number is like none.
 func byBuyers(a, b *site.Pick) int { return cmp.Compare(buyers(b), buyers(a)) }
 
 func buyers(p *site.Pick) int64 {
-	if p.UniqueBuyers30d == nil {
+	if p.OrganicBuyers30d == nil {
 		return 0
 	}
-	return *p.UniqueBuyers30d
+	return *p.OrganicBuyers30d
 }

@@ -23,7 +23,7 @@ func newRow(slug, price string, buyers int64, edits ...func(*site.ServiceRow)) *
 		e.PriceUSD = &price
 	}
 	if buyers >= 0 {
-		r.Assessment.Traction.UniqueBuyers30d = &buyers
+		r.Assessment.Traction.UniqueBuyers30d, r.Assessment.Traction.OrganicBuyers30d = &buyers, &buyers
 	}
 	r.Endpoints = []site.RowEndpoint{e}
 	for _, edit := range edits {
@@ -96,6 +96,9 @@ func TestPicks(t *testing.T) {
 		{"the same price", []*site.ServiceRow{newRow("a", "0.01", 1), newRow("b", "0.01", 2)}, [2]string{"b", "b"}},
 		{"the same buyers", []*site.ServiceRow{newRow("a", "0.02", 2), newRow("b", "", 2), newRow("c", "0.01", 2)},
 			[2]string{"c", "c"}},
+		{"most buyers are relatives", []*site.ServiceRow{newRow("a", "0.02", 9, func(r *site.ServiceRow) {
+			r.Assessment.Traction.OrganicBuyers30d = new(int64(1))
+		}), newRow("b", "0.03", 2)}, [2]string{"a", "b"}},
 		{"all the same", []*site.ServiceRow{newRow("b", "0.01", 2), newRow("a", "0.01", 2)}, [2]string{"a", "a"}},
 		{"the cheapest is not good", []*site.ServiceRow{newRow("a", "0.02", 1),
 			newRow("b", "0.001", 99, func(r *site.ServiceRow) { r.AdviceLevel = site.AdviceDoNotPay })},

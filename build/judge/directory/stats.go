@@ -8,6 +8,7 @@ import (
 
 	"tollbook/build/judge/price"
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
 
 const (
@@ -17,7 +18,8 @@ const (
 	measurementNote = "Settlements are counted from these times on: on the first of the networks that are read, and " +
 		"on all of them."
 	tractionMethod = "The sum over services whose traction is measured. What several services receive at one account " +
-		"is divided between them, so nothing is counted twice."
+		"is divided between them, so no dollar is counted twice. A settlement counts at each of them, because it " +
+		"cannot be divided, so settlement_count_30d may exceed the settlements of the flow."
 	tractionCaveat = "Volumes are lower bounds: unknown facilitators and networks that are not read are not counted. " +
 		"Buyers of different services are not compared, so unique_buyers_30d is null."
 )
@@ -31,9 +33,29 @@ type statsCounter struct {
 	verified, paymentReady int
 	growth                 site.ListingGrowth
 
-	measured    int        // services with measured traction
 	volumes     []*big.Rat // of measured services, 30 days
 	settlements int64      // of measured services, 30 days
+
+	organic    organicSums
+	byCategory map[string]*organicSums
+}
+
+// organicSums are the organic settlements of services with measured traction in 30 days.
+type organicSums struct {
+	services    int
+	usd         big.Rat
+	settlements int64
+	isUnknown   bool // an earlier build judged one of them without these figures
+}
+
+func (s *organicSums) add(t *site.Traction) {
+	s.services++
+	if t.OrganicVolumeUSD30d == nil || t.OrganicTxCount30d == nil {
+		s.isUnknown = true
+		return
+	}
+	s.usd.Add(&s.usd, t.OrganicVolumeUSD30d.Rational())
+	s.settlements += *t.OrganicTxCount30d
 }
 
 func (a *statsCounter) add(d *site.ServiceDetail, now time.Time) {
@@ -62,9 +84,33 @@ func (a *statsCounter) add(d *site.ServiceDetail, now time.Time) {
 		a.growth.New30d++
 	}
 	if t := &d.Assessment.Traction; t.Status == site.TractionMeasured && t.VolumeUSD30d != nil && t.TxCount30d != nil {
-		a.measured++
 		a.volumes = append(a.volumes, t.VolumeUSD30d.Rational())
 		a.settlements += *t.TxCount30d
+		a.organic.add(t)
+		if a.byCategory[d.Category] == nil {
+			a.byCategory[d.Category] = &organicSums{}
+		}
+		a.byCategory[d.Category].add(t)
+	}
+}
+
+// addDemand adds to the categories what was bought of their services. The buyers are those of the snapshot's facts.
+func (a *statsCounter) addDemand(tags []site.Tag, buyers []ledger.CategoryBuyers) {
+	for i := range tags {
+		sums := a.byCategory[tags[i].Tag]
+		if sums == nil || sums.isUnknown {
+			continue
+		}
+		demand := &site.CategoryDemand{MeasuredServices: sums.services,
+			OrganicVolumeUSD30d: site.DecimalOf(&sums.usd), OrganicTxCount30d: sums.settlements}
+		n := slices.IndexFunc(buyers, func(b ledger.CategoryBuyers) bool { return b.Category == tags[i].Tag })
+		switch {
+		case n >= 0:
+			demand.OrganicBuyers30d, demand.ReturningBuyers30d = &buyers[n].Buyers, &buyers[n].Returning30d
+		case sums.settlements == 0:
+			demand.OrganicBuyers30d, demand.ReturningBuyers30d = new(int64(0)), new(int64(0))
+		}
+		tags[i].Demand = demand
 	}
 }
 
@@ -166,7 +212,7 @@ func freshness(s *site.Snapshot) (f site.FlowFreshness) {
 // traction sums the traction of measured services. Its volumes and shares are null unless a network is measured.
 func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 	t := site.DirectoryTraction{AsOf: s.Now, Method: tractionMethod, Caveat: tractionCaveat,
-		MeasuredServices: a.measured, MeasuredFlowFreshness: freshness(s)}
+		MeasuredServices: a.organic.services, MeasuredFlowFreshness: freshness(s)}
 	for i := range s.Coverage.Networks {
 		if s.Coverage.Networks[i].Measured {
 			t.MeasuredNetworks++
@@ -184,6 +230,9 @@ func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 		}
 	}
 	t.VolumeUSD30d, t.SettlementCount30d = new(site.DecimalOf(sum)), &a.settlements
+	if !a.organic.isUnknown {
+		t.OrganicVolumeUSD30d, t.OrganicSettlementCount30d = new(site.DecimalOf(&a.organic.usd)), &a.organic.settlements
+	}
 	t.CoverageOfMeasuredFlowPct = percent(sum, facilitatorVolume(s))
 	if len(first) > 0 {
 		t.Top1ServiceSharePct, t.Top10ServicesSharePct = percent(first[0], sum), percent(first[len(first)-1], sum)

@@ -35,6 +35,17 @@ func (m *Market) Distributions() map[string]*site.CategoryPrices {
 	return of
 }
 
+// all returns the price of each service.
+func (p *priceList) all() []site.Decimal {
+	list := make([]site.Decimal, 0, p.services)
+	for _, price := range p.sorted {
+		for range p.counts[price] {
+			list = append(list, price)
+		}
+	}
+	return list
+}
+
 func (p *priceList) distribution() *site.CategoryPrices {
 	classes := make([]site.PriceClass, len(classBounds)+1)
 	for i := range classBounds {
@@ -49,5 +60,9 @@ func (p *priceList) distribution() *site.CategoryPrices {
 		classes[at].ServiceCount += p.counts[price]
 		first, last = min(first, at), max(last, at)
 	}
-	return &site.CategoryPrices{ServiceCount: p.services, MedianUSD: p.median, Classes: classes[first : last+1]}
+	out := &site.CategoryPrices{ServiceCount: p.services, OperatorCount: len(p.votes), Classes: classes[first : last+1]}
+	if out.MedianUSD = p.median; p.median == "" { // nobody has a vote
+		out.MedianUSD = site.Median(p.all())
+	}
+	return out
 }

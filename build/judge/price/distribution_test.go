@@ -20,12 +20,14 @@ func TestDistributions(t *testing.T) {
 		{"499.99 500 1000", "3 of 500: 200-500 1, 500- 2"},
 	} {
 		m := NewMarket()
+		operators := []int{}
 		for price := range strings.FieldsSeq(c.prices) {
-			d := site.Decimal(price)
-			m.Add("Data", &Offer{Lowest: &d, Highest: &d})
+			d, i := site.Decimal(price), len(operators)
+			m.Add("Data", i, &Offer{Lowest: &d, Highest: &d, Plausible: IsPlausible(&d)})
+			operators = append(operators, i)
 		}
-		m.Add("Other", &Offer{}) // without a price
-		m.Sort()
+		m.Add("Other", len(operators), &Offer{}) // without a price
+		m.Sort(append(operators, len(operators)))
 		all := m.Distributions()
 		if all["Other"] != nil {
 			t.Errorf("%s: a category without prices has a distribution", c.prices)

@@ -22,6 +22,8 @@ import (
 // Offer is what a service asks for now, over all rows of its active endpoints.
 type Offer struct {
 	Lowest, Highest *site.Decimal // counted prices, nil without
+	Plausible       *site.Decimal // Lowest if it is plausible, else the lowest counted price that is; nil without
+	leastPlausible  *site.Decimal // the lowest counted price that is plausible, on a condition or not
 	Atomic          *string       // amount of Lowest in atomic units, or else of the first row
 	Asset           *string       // of Lowest, or else of the first row
 	Endpoints       int           // active ones
@@ -128,6 +130,12 @@ func (o *Offer) add(e *site.Endpoint, entry site.PricingEntry, variable bool) {
 	}
 	if o.Highest == nil || usd.Compare(*o.Highest) > 0 {
 		o.Highest = &usd
+	}
+	if IsPlausible(&usd) != nil && (o.leastPlausible == nil || usd.Compare(*o.leastPlausible) < 0) {
+		o.leastPlausible = &usd
+	}
+	if o.Plausible = IsPlausible(o.Lowest); o.Plausible == nil {
+		o.Plausible = o.leastPlausible
 	}
 }
 

@@ -14,10 +14,10 @@ func Statistics(prices []site.Decimal) site.StatsPricing {
 		return site.StatsPricing{}
 	}
 	slices.SortFunc(prices, site.Decimal.Compare)
-	n := len(prices)
+	n, median := len(prices), site.Median(prices)
 	return site.StatsPricing{
 		AvgPriceUSD: averagePrice(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
-		MedianPriceUSD: averagePrice(prices[(n-1)/2 : n/2+1]),
+		MedianPriceUSD: averagePrice([]site.Decimal{median}),
 	}
 }
 

@@ -110,13 +110,11 @@ func average(chains []site.FacilitatorChain, sum func(*site.FacilitatorChain) (*
 	return &d
 }
 
-// trend returns the volume of the last UTC days, including today, divided by the volume of as many days before, to four
-// decimals, halves up. It is nil without volume in the days before, and while the first settlement is newer than both
-// periods: everything that begins seems to grow.
+// trend returns the volume of the last whole UTC days, which end with yesterday, divided by the volume of as many days
+// before. It is nil without volume in the days before, and while the first settlement is newer than both periods.
 func trend(d *site.FacilitatorDetail, period int, now time.Time) *float64 {
-	days := d.Timeseries
-	if d.FirstActivityAt == nil || len(days) < 2*period ||
-		now.Sub(d.FirstActivityAt.Time) < 2*time.Duration(period)*24*time.Hour {
+	end := len(d.Timeseries) - 1 // without today
+	if end < 2*period || !coversTrend(d.FirstActivityAt, period, now) {
 		return nil
 	}
 	sum := func(days []site.VolumePoint) *big.Rat {
@@ -126,11 +124,21 @@ func trend(d *site.FacilitatorDetail, period int, now time.Time) *float64 {
 		}
 		return total
 	}
-	last, before := sum(days[len(days)-period:]), sum(days[len(days)-2*period:len(days)-period])
+	return quotient(sum(d.Timeseries[end-period:end]), sum(d.Timeseries[end-2*period:end-period]))
+}
+
+// coversTrend reports whether the first settlement is before two periods of whole UTC days: everything that begins
+// seems to grow.
+func coversTrend(first *site.Time, period int, now time.Time) bool {
+	return first != nil && now.UTC().Truncate(24*time.Hour).Sub(first.Time) >= 2*time.Duration(period)*24*time.Hour
+}
+
+// quotient returns a volume divided by the volume before, to four decimals, halves up; nil without a volume before.
+func quotient(last, before *big.Rat) *float64 {
 	if before.Sign() == 0 {
 		return nil
 	}
-	ratio, err := strconv.ParseFloat(last.Quo(last, before).FloatString(4), 64)
+	ratio, err := strconv.ParseFloat(new(big.Rat).Quo(last, before).FloatString(4), 64)
 	if err != nil {
 		return nil // impossible
 	}

@@ -31,6 +31,7 @@ func newDetail(volume func(age int) site.Decimal, first time.Time) *site.Facilit
 
 func TestTrend(t *testing.T) {
 	t.Parallel()
+	today := now.Truncate(24 * time.Hour)
 	steady := func(int) site.Decimal { return "1.5" }
 	for _, c := range []struct {
 		name   string
@@ -39,21 +40,27 @@ func TestTrend(t *testing.T) {
 		want   *float64
 		month  *float64
 	}{
-		{"steady", steady, now.AddDate(0, 0, -60), new(1.0), new(1.0)},
-		{"young for a month", steady, now.AddDate(0, 0, -60).Add(time.Second), new(1.0), nil},
+		{"steady", steady, today.AddDate(0, 0, -60), new(1.0), new(1.0)},
+		{"part of today", func(age int) site.Decimal {
+			if age == 0 {
+				return "0.1"
+			}
+			return "1.5"
+		}, today.AddDate(0, 0, -60), new(1.0), new(1.0)},
+		{"young for a month", steady, today.AddDate(0, 0, -60).Add(time.Second), new(1.0), nil},
 		{"third", func(age int) site.Decimal {
-			if age < 7 {
+			if age <= 7 {
 				return "1"
 			}
 			return "3"
-		}, now.AddDate(0, 0, -14), new(0.3333), nil},
-		{"young", steady, now.AddDate(0, 0, -14).Add(time.Second), nil, nil},
+		}, today.AddDate(0, 0, -14), new(0.3333), nil},
+		{"young", steady, today.AddDate(0, 0, -14).Add(time.Second), nil, nil},
 		{"nothing before", func(age int) site.Decimal {
-			if age < 7 || age > 13 {
+			if age <= 7 || age > 14 {
 				return "1"
 			}
 			return "0"
-		}, now.AddDate(0, 0, -100), nil, new(0.7667)},
+		}, today.AddDate(0, 0, -100), nil, new(0.7667)},
 	} {
 		d := newDetail(c.volume, c.first)
 		AddFacilitator(d, now)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/big"
 	"slices"
-	"strconv"
 	"time"
 
 	"tollbook/site"
@@ -17,8 +16,6 @@ const monthDays = 30
 // 60 days, the largest volume of 30 days first.
 func AddNetworks(s *site.Snapshot) {
 	today := s.Now.UTC().Truncate(24 * time.Hour)
-	month := today.AddDate(0, 0, 1-monthDays).Format(time.DateOnly)
-	before := today.AddDate(0, 0, 1-2*monthDays).Format(time.DateOnly)
 	for i := range s.Coverage.Networks {
 		n := &s.Coverage.Networks[i]
 		n.TimeseriesByToken, n.Facilitators = []site.TokenSeries{}, []site.NetworkFacilitator{}
@@ -27,7 +24,7 @@ func AddNetworks(s *site.Snapshot) {
 		}
 		for k := range s.Facilitators {
 			f := &s.Facilitators[k]
-			if row, ok := newNetworkRow(f, n.NetworkCAIP2, month, before, s.Now.Time); ok {
+			if row, ok := newNetworkRow(f, n.NetworkCAIP2, today); ok {
 				n.Facilitators = append(n.Facilitators, row)
 			}
 		}
@@ -86,39 +83,31 @@ func addDays(points []site.TokenPoint, c *site.FacilitatorChain) []site.TokenPoi
 	return points
 }
 
-// newNetworkRow returns what a facilitator settled on a network from the day month on, and from the day before on until
-// then. It returns false without a settlement.
-func newNetworkRow(f *site.FacilitatorDetail, network, month, before string,
-	now time.Time) (row site.NetworkFacilitator, ok bool) {
-	last, previous := new(big.Rat), new(big.Rat)
-	row = site.NetworkFacilitator{FacilitatorID: f.FacilitatorID, Name: f.Name}
-	for i := range f.ChainDays {
-		p := &f.ChainDays[i]
-		switch {
-		case *p.NetworkCAIP2 != network || p.Date < before:
-		case p.Date >= month:
-			last.Add(last, p.VolumeUSD.Rational())
-			row.TxCount30d += p.TxCount
-			ok = true
-		default:
-			previous.Add(previous, p.VolumeUSD.Rational())
-			ok = true
+// newNetworkRow returns what a facilitator settled on a network in 30 days, including today, and in the 30 days before.
+// The trend compares whole days, which end with yesterday. It returns false without a settlement in these 60 days.
+func newNetworkRow(f *site.FacilitatorDetail, network string, today time.Time) (row site.NetworkFacilitator, ok bool) {
+	sum := func(ended int) (volume *big.Rat, count int64) { // of 30 days that ended some days before today
+		first := today.AddDate(0, 0, 1-monthDays-ended).Format(time.DateOnly)
+		last := today.AddDate(0, 0, -ended).Format(time.DateOnly)
+		volume = new(big.Rat)
+		for i := range f.ChainDays {
+			if p := &f.ChainDays[i]; *p.NetworkCAIP2 == network && p.Date >= first && p.Date <= last {
+				volume.Add(volume, p.VolumeUSD.Rational())
+				count += p.TxCount
+			}
 		}
+		return volume, count
 	}
-	row.VolumeUSD30d, row.VolumeUSDPrev30d = site.DecimalOf(last), site.DecimalOf(previous)
-	if previous.Sign() > 0 && isOld(f.Chains, network, now) {
-		if ratio, err := strconv.ParseFloat(last.Quo(last, previous).FloatString(4), 64); err == nil {
-			row.Trend30dVsPrev30d = &ratio
-		}
+	last, count := sum(0)
+	previous, countBefore := sum(monthDays)
+	row = site.NetworkFacilitator{FacilitatorID: f.FacilitatorID, Name: f.Name, TxCount30d: count,
+		VolumeUSD30d: site.DecimalOf(last), VolumeUSDPrev30d: site.DecimalOf(previous)}
+	if slices.ContainsFunc(f.Chains, func(c site.FacilitatorChain) bool {
+		return c.NetworkCAIP2 == network && coversTrend(c.FirstActivityAt, monthDays, today)
+	}) {
+		whole, _ := sum(1)
+		wholeBefore, _ := sum(1 + monthDays)
+		row.Trend30dVsPrev30d = quotient(whole, wholeBefore)
 	}
-	return row, ok
-}
-
-// isOld reports whether the first settlement on a network is at least 60 days old: everything that begins seems to
-// grow.
-func isOld(chains []site.FacilitatorChain, network string, now time.Time) bool {
-	return slices.ContainsFunc(chains, func(c site.FacilitatorChain) bool {
-		return c.NetworkCAIP2 == network && c.FirstActivityAt != nil &&
-			now.Sub(c.FirstActivityAt.Time) >= 2*monthDays*24*time.Hour
-	})
+	return row, count+countBefore > 0
 }

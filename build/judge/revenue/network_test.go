@@ -10,7 +10,8 @@ import (
 )
 
 // TestAddNetworks compares the last 30 days with the 30 before, by network: the first and the last day of each period
-// count. A facilitator whose first settlement on the network is younger than 60 days has no trend.
+// count. The trend compares the 30 days that end with yesterday. A facilitator whose first settlement on the network is
+// younger than 60 days has no trend.
 func TestAddNetworks(t *testing.T) {
 	t.Parallel()
 	point := func(date, network string, volume site.Decimal) site.FacilitatorPoint {
@@ -27,8 +28,8 @@ func TestAddNetworks(t *testing.T) {
 	}
 	s := &site.Snapshot{Now: site.NewTime(now), Facilitators: []site.FacilitatorDetail{
 		newFacilitator("grown", "2026-01-01", point("2026-09-24", base, "7"), point("2026-09-25", base, "1.5"),
-			point("2026-10-24", base, "0.5"), point("2026-10-25", base, "2"), point("2026-11-23", base, "3"),
-			point("2026-11-23", sepolia, "9")),
+			point("2026-10-23", base, "0.5"), point("2026-10-24", base, "0.5"), point("2026-10-25", base, "2"),
+			point("2026-11-22", base, "2"), point("2026-11-23", base, "3"), point("2026-11-23", sepolia, "9")),
 		newFacilitator("idle", "2026-01-01", point("2026-09-24", base, "7")),
 		newFacilitator("young", "2026-09-25", point("2026-10-01", base, "1"), point("2026-11-01", base, "8")),
 	}}
@@ -39,8 +40,8 @@ func TestAddNetworks(t *testing.T) {
 	AddNetworks(s)
 	want := []site.NetworkFacilitator{
 		{FacilitatorID: "young", Name: "young", VolumeUSD30d: "8", VolumeUSDPrev30d: "1", TxCount30d: 2},
-		{FacilitatorID: "grown", Name: "grown", VolumeUSD30d: "5", VolumeUSDPrev30d: "2", TxCount30d: 4,
-			Trend30dVsPrev30d: new(2.5)},
+		{FacilitatorID: "grown", Name: "grown", VolumeUSD30d: "7", VolumeUSDPrev30d: "2.5", TxCount30d: 6,
+			Trend30dVsPrev30d: new(0.5)},
 	}
 	if diff := cmp.Diff(want, s.Coverage.Networks[0].Facilitators); diff != "" {
 		t.Errorf("facilitators (-want +got):\n%s", diff)

@@ -32,6 +32,7 @@ func (s *service) past() {
 	}
 	last, up, fails := (*string)(nil), false, 0
 	var since, success *time.Time
+	var counted []checks.Check                // whose days are sums
 	if s.fate != well && s.since.Before(at) { // it began before the history
 		success = &s.since
 		if s.fate == down {
@@ -80,6 +81,10 @@ func (s *service) past() {
 		if check.Counted && up {
 			check.ResponseTimeMS = new(t)
 		}
+		check.IntervalS = int(site.Interval(s.is.CheckInterval, since, at) / time.Second)
+		if check.Counted && at.Before(s.c.raw) {
+			counted = append(counted, check)
+		}
 		s.keep(&check, r)
 		s.is.LastCheckedAt = &check.CheckedAt
 		if check.Counted {
@@ -87,6 +92,11 @@ func (s *service) past() {
 		}
 		at = at.Add(time.Duration(float64(site.Interval(s.is.CheckInterval, since, at)) * (0.8 + 0.4*r.Float64())).
 			Truncate(time.Millisecond))
+	}
+	for _, span := range checks.Spans(counted, s.c.raw) {
+		for day := span.From.Truncate(day); day.Before(span.To); day = day.AddDate(0, 0, 1) {
+			s.dayOf(day).AddSpan(span, 24*time.Hour)
+		}
 	}
 	s.is.LastSuccessAt, s.is.ConsecutiveFailures, s.is.FailingSince, s.is.NextCheckAt = success, fails, since, at
 }
@@ -140,12 +150,7 @@ func (s *service) troubles(r *rand.Rand) []trouble {
 // keep stores a check, by itself or in the sum of its day.
 func (s *service) keep(check *checks.Check, r *rand.Rand) {
 	if check.CheckedAt.Before(s.c.raw) {
-		start := check.CheckedAt.Truncate(day)
-		if n := len(s.is.Days); n == 0 || !s.is.Days[n-1].Start.Equal(start) {
-			s.is.Days = append(s.is.Days, checks.Rollup{ServiceID: s.is.ID, Start: start,
-				Histogram: make([]int64, site.HistogramBuckets)})
-		}
-		s.is.Days[len(s.is.Days)-1].Add(*check)
+		s.dayOf(check.CheckedAt.Truncate(day)).Add(*check)
 		return
 	}
 	check.ID = checkID(r)
@@ -161,6 +166,18 @@ func (s *service) keep(check *checks.Check, r *rand.Rand) {
 		check.StatusCode = new(402)
 	}
 	s.is.Checks = append(s.is.Checks, *check)
+}
+
+// dayOf returns the sums of a UTC day, which may be new.
+func (s *service) dayOf(start time.Time) *checks.Rollup {
+	i, found := slices.BinarySearchFunc(s.is.Days, start, func(d checks.Rollup, start time.Time) int {
+		return d.Start.Compare(start)
+	})
+	if !found {
+		s.is.Days = slices.Insert(s.is.Days, i, checks.Rollup{ServiceID: s.is.ID, Start: start,
+			Histogram: make([]int64, site.HistogramBuckets)})
+	}
+	return &s.is.Days[i]
 }
 
 // checkID returns a random id of a check.

@@ -47,7 +47,10 @@ func Checks(o Options) []Check {
 		one("configuration", func(context.Context) Finding { return o.configuration() }),
 		one("contact", func(context.Context) Finding { return o.contact() }),
 		one("crawler key", func(ctx context.Context) Finding { return o.crawlerKey(ctx) }),
-		one("database", func(ctx context.Context) Finding { return o.database(ctx, clocks) }),
+		{"database", func(ctx context.Context) []Finding {
+			var seen postgres.Condition
+			return append([]Finding{o.database(ctx, clocks, &seen)}, visits(&seen, time.Now())...)
+		}},
 		one("disk", func(context.Context) Finding { return o.disk() }),
 		one("snapshot", func(context.Context) Finding { return o.snapshot() }),
 		{"bucket", func(ctx context.Context) []Finding { return o.place(ctx, clocks) }},
@@ -132,7 +135,8 @@ func proxy(names []string) Finding {
 		"itself, and the guard against private addresses must see where a request goes", strings.Join(names, ", "))
 }
 
-func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
+// database checks the database, and sets what it has seen of it.
+func (o *Options) database(ctx context.Context, clocks *clockSkews, seen *postgres.Condition) Finding {
 	dsn, where := o.DatabaseURL, "DATABASE_URL"
 	if dsn == "" {
 		dir := filepath.Join(o.Data, "postgres")
@@ -182,6 +186,7 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 		return wrong("check that the server runs and accepts this user from this machine",
 			"%s: %s", where, oneLine(err))
 	}
+	*seen = c
 	f := good("%s: Postgres %s, schema %d, %.1f MB", where, c.Server, c.Schema, float64(c.Bytes)/1e6)
 	switch {
 	case c.Schema > c.NewestSchema:
@@ -199,6 +204,21 @@ func (o *Options) database(ctx context.Context, clocks *clockSkews) Finding {
 			"%s has schema %d, this program migrates it to %d", where, c.Schema, c.NewestSchema)
 	}
 	return withClock(f, clocks.differs("the database", c.ClockAhead))
+}
+
+// visits says whether services are visited when they are due; nothing of a database that was not read, or is empty.
+func visits(c *postgres.Condition, now time.Time) []Finding {
+	if c.Schema == 0 || c.Schema > c.NewestSchema {
+		return nil
+	}
+	f := good("no visit is overdue by more than %s", postgres.OverdueAfter)
+	if c.OldestDue != nil {
+		f = warning("find out why tollbook up, work or crawl did not run; tollbook crawl --once visits what is due",
+			"overdue visits: %d, the first since %s, for %s", c.Overdue, c.OldestDue.UTC().Format(time.RFC3339),
+			now.Sub(*c.OldestDue).Round(time.Minute))
+	}
+	f.Check = "visits"
+	return []Finding{f}
 }
 
 // foreignAdvice is the fix for a database that is not the one of the data folder or of the snapshot.

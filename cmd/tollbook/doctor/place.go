@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
+	"tollbook/cmd/tollbook/settings"
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -26,11 +28,19 @@ func (o *Options) place(ctx context.Context, clocks *clockSkews) []Finding {
 	if err != nil {
 		return []Finding{wrong("correct publish.to or AWS_ENDPOINT_URL", "%s", oneLine(err))}
 	}
-	place := withClock(tryStore(ctx, store), o.bucketClock(ctx, clocks))
-	if place.State == Wrong {
-		return []Finding{place}
+	var findings []Finding
+	if address := cmp.Or(o.BaseURL, settings.DefaultBaseURL); run.LeadsHere(address) && objects.IsRemote(o.To, o.Getenv) {
+		f := wrong("set base_url in the section [site] to the address where readers find the directory, and build again",
+			"pages of this directory name %s, and tollbook publish refuses them", address)
+		f.Check = "address"
+		findings = append(findings, f)
 	}
-	findings := []Finding{place, o.published(ctx, store)}
+	place := withClock(tryStore(ctx, store), o.bucketClock(ctx, clocks))
+	findings = append(findings, place)
+	if place.State == Wrong {
+		return findings
+	}
+	findings = append(findings, o.published(ctx, store))
 	if objects.IsBucket(o.To) {
 		findings = append(findings, o.cost(store.String()))
 	}

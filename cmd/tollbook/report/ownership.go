@@ -20,7 +20,7 @@ func (o Ownership) Print(w io.Writer, asJSON bool) (err error) {
 	case asJSON:
 		err = JSON(w, o)
 	case o.Verified:
-		_, err = fmt.Fprintf(w, "%s is verified for 30 days\n", o.Slug)
+		_, err = fmt.Fprintf(w, "%s is verified\n", o.Slug)
 	default:
 		_, err = fmt.Fprintf(w, "%s is not verified\n", o.Slug)
 	}

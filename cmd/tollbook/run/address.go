@@ -3,9 +3,11 @@ package run
 import (
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"tollbook/cmd/tollbook/terminal"
+	"tollbook/output/objects"
 )
 
 // IsLoopback reports whether only this machine reaches a listening address.
@@ -14,8 +16,13 @@ func IsLoopback(address string) bool {
 	if err != nil {
 		return true // Listen reports the error
 	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return objects.IsLoopback(host)
+}
+
+// LeadsHere reports whether a URL leads each reader to the reader's own machine.
+func LeadsHere(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && objects.IsLoopback(u.Hostname())
 }
 
 // ParseNetworks reads the networks of a flag. A single address is a network of one.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -74,12 +75,36 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 		Expand: Expansions[o.Expand], AllBelow: allBelow,
 		Every: o.Every, Phase: routes.ExpandPhase,
 		Header:   objectHeader,
+		Accept:   func(snapshot archive.Files) error { return checkAddress(o.To, snapshot) },
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.ListSnapshots,
 		Erasures: build.NewErasures(removals, ""),
 		Progress: o.Progress,
 		Logger:   o.Logger,
 	}), nil
+}
+
+// checkAddress returns an error if a snapshot whose addresses lead to this machine would be published on another one.
+func checkAddress(to string, snapshot archive.Files) error {
+	if !objects.IsRemote(to, os.Getenv) {
+		return nil
+	}
+	data, err := snapshot.ReadFile(routes.IndexFile)
+	if err != nil {
+		return err
+	}
+	var index routes.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return fmt.Errorf("read %s: %w", routes.IndexFile, err)
+	}
+	if index.Provenance == nil {
+		return nil // of an older version
+	}
+	if LeadsHere(index.Provenance.CiteAs) {
+		return fmt.Errorf("publish to %s: pages and records of this snapshot name %s, which leads readers to their own "+
+			"machines; set base_url in the section [site], build again, or use --force", to, index.Provenance.CiteAs)
+	}
+	return nil
 }
 
 // objectHeader returns the headers of a single object. Caches ask again after a minute, because an object does not say

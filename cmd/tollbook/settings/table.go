@@ -87,6 +87,10 @@ var Table = []Setting{
 	{Key: "crawl.key", Default: "", IsPath: true,
 		Meaning: "`file` of the key that signs each request to a service (Web Bot Auth), so that services can recognise " +
 			"this crawler; tollbook key new makes one; without it requests are not signed"},
+	{Key: "crawl.control", Default: []string{},
+		Meaning: "`HOST:PORT` that accepts connections whenever this machine's network works; while none does, services " +
+			"that are not reached are not charged; without this, the network counts as failed when several unrelated " +
+			"hosts that answered before fail together"},
 	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
 	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,
@@ -104,6 +108,9 @@ var Table = []Setting{
 		Meaning: "`networks` (CIDR) of proxies whose X-Forwarded-For or Forwarded header names the client"},
 	{Key: "serve.metrics", Default: "", OldFlag: "metrics",
 		Meaning: "`address` for /metrics (Prometheus), /healthz and /readyz; none by default"},
+	{Key: "serve.empty_searches", Default: false,
+		Meaning: "count the texts of searches that find nothing, in memory and without who searched; " +
+			"/empty-searches at the address of serve.metrics lists those that came three times"},
 	{Key: "serve.submissions", Default: false, OldFlag: "submissions",
 		Meaning: "receive submissions of services, suggestions and requests for re-checks; needs the database"},
 	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",

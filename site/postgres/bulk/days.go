@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tollbook/site/change"
+	"tollbook/site/postgres/checks"
 )
 
 // Check is a visit of a service.
@@ -45,15 +46,19 @@ type Uptime struct {
 	Up         int64
 	Timed      int64
 	ResponseMS int64 // sum over the timed
+	KnownMS    int64 // milliseconds in which the state was known, up to the last full hour
+	UpMS       int64 // of these, in which the service was up
 }
 
 // UptimeOfDays reads the sums of days that are sealed, the first and last included, the newest day first, by slug.
 func (r *Reader) UptimeOfDays(ctx context.Context, first, last time.Time, do func(*Uptime) error) error {
 	var u Uptime
 	return r.each(ctx, "uptime of "+first.Format(time.DateOnly)+" to "+last.Format(time.DateOnly), `
-		SELECT t.day, s.slug, t.checks, t.counted, t.up, t.timed, t.response_ms FROM check_days t`+listed+`
+		SELECT t.day, s.slug, t.checks, t.counted, t.up, t.timed, t.response_ms, t.known_ms, t.up_ms
+		FROM check_days t`+listed+`
 		WHERE t.day BETWEEN $1 AND $2 ORDER BY t.day DESC, s.slug COLLATE "C"`,
-		[]any{&u.Day, &u.Slug, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS},
+		[]any{&u.Day, &u.Slug, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS, &u.KnownMS,
+			&u.UpMS},
 		func() error { return do(&u) }, first, last)
 }
 
@@ -62,21 +67,24 @@ func (r *Reader) Uptime(ctx context.Context, from, now time.Time, do func(*Uptim
 	var u Uptime
 	return r.each(ctx, "uptime", `
 		WITH sums AS (
-			SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days WHERE day >= $1
-				AND day <= '9999-12-31'
+			SELECT service_id, day, checks, counted, up, timed, response_ms, known_ms, up_ms FROM check_days
+				WHERE day >= $1 AND day <= '9999-12-31'
 			UNION ALL SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, count(*), count(*) FILTER (WHERE
-counted),
+				counted),
 				count(*) FILTER (WHERE counted AND is_up), count(response_time_ms) FILTER (WHERE counted),
-				coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)
+				coalesce(sum(response_time_ms) FILTER (WHERE counted), 0), 0, 0
 			FROM checks WHERE checked_at >= greatest((SELECT through FROM log_seal), $1) AND checked_at <= $2
 			GROUP BY 1, 2
+			UNION ALL SELECT service_id, (hour AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, sum(known_ms), sum(up_ms)
+			FROM (`+checks.KnownHours("(SELECT through FROM log_seal)", "date_trunc('hour', $2::timestamptz, 'UTC')",
+		"true")+`) AS known WHERE hour >= $1 GROUP BY 1, 2
 		)
 		SELECT s.slug, t.day, sum(t.checks)::bigint, sum(t.counted)::bigint, sum(t.up)::bigint, sum(t.timed)::bigint,
-			sum(t.response_ms)::bigint
+			sum(t.response_ms)::bigint, sum(t.known_ms)::bigint, sum(t.up_ms)::bigint
 		FROM sums t`+listed+`
 		GROUP BY s.slug, t.day ORDER BY s.slug COLLATE "C", t.day`,
-		[]any{&u.Slug, &u.Day, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS}, func() error { return do(&u) },
-		from, now)
+		[]any{&u.Slug, &u.Day, &u.Checks, &u.Counted, &u.Up, &u.Timed, &u.ResponseMS, &u.KnownMS, &u.UpMS},
+		func() error { return do(&u) }, from, now)
 }
 
 // Change is a change of what a service asks for.

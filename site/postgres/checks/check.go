@@ -28,6 +28,8 @@ type Check struct {
 	ConsecutiveFailures int `db:"consecutive_failures,integer"`
 	// why the visit does not count, see site.NoEndpoints; nil if it counts
 	UncountedReason *string `db:"uncounted_reason,text"`
+	// seconds until the next visit as it is planned after this one, without its random part; 0 if unknown
+	IntervalS int `db:"interval_s,integer"`
 }
 
 // checkColumns are the columns of checks in the order of Check's fields.

@@ -8,17 +8,19 @@ import (
 	"tollbook/site"
 )
 
-// DaySum sums the counted checks of a service on a UTC day.
+// DaySum sums the counted checks and the known time of a service on a UTC day.
 type DaySum struct {
 	Day        time.Time
 	Counted    int
 	Up         int
 	Timed      int
 	ResponseMS int64
+	KnownMS    int64 // as Rollup.KnownMS
+	UpMS       int64
 }
 
-// readHours reads the sums of 24 closed hours and of the open one. They are the sums of a service's log up
-// to now.
+// readHours reads the sums of 24 closed hours and of the open one. They are the sums of a service's log up to now. The
+// open hour has no known time.
 func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index, all bool) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
 	ids := at.ids
@@ -27,21 +29,36 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 	}
 	var h Rollup
 	err := r.each(ctx, `
-		SELECT service_id, hour, `+sumColumns+` FROM check_hours
+		SELECT service_id, hour, `+sumColumns+`, known_ms, up_ms FROM check_hours
 		WHERE hour >= $1 AND ($4::bigint[] IS NULL OR service_id = ANY($4))
-		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+` FROM checks
+		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+`, 0, 0 FROM checks
 		WHERE checked_at >= $2 AND checked_at <= $3 AND ($4::bigint[] IS NULL OR service_id = ANY($4)) GROUP BY 1, 2
+		UNION ALL SELECT service_id, hour, 0, 0, 0, 0, 0, known_ms, up_ms FROM (`+
+		KnownHours("$5", "$6", "$4::bigint[] IS NULL OR service_id = ANY($4)")+`) AS known WHERE hour >= $1
 		ORDER BY 1, 2`,
-		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
+		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS, &h.KnownMS, &h.UpMS},
+		func() {
 			if s := at.services[h.ServiceID]; s != nil {
 				h.Start = h.Start.UTC()
-				s.Hours = append(s.Hours, h)
+				s.addHour(h)
 			}
-		}, first, latest(first, sealed), now, ids)
+		}, first, latest(first, sealed), now, ids, openSince(sealed), hourOf(now))
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
 	return nil
+}
+
+// openSince returns when the open hours begin, for queries: a time that Postgres has, also before the first check.
+func openSince(sealed time.Time) time.Time { return latest(sealed, time.Unix(0, 0).UTC()) }
+
+// addHour adds an hour after all others, or adds its sums to the last hour.
+func (s *Facts) addHour(h Rollup) {
+	if n := len(s.Hours); n > 0 && s.Hours[n-1].Start.Equal(h.Start) {
+		s.Hours[n-1].plus(h)
+	} else {
+		s.Hours = append(s.Hours, h)
+	}
 }
 
 // readDays reads the sums of all days, which give the windows, the series of all days, the number of checks, and the
@@ -50,14 +67,19 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 	windows := windowsOf(now)
 	var d Rollup
 	err := r.each(ctx, `
-		SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN histogram END
+		SELECT service_id, day, `+sumColumns+`, known_ms, up_ms, CASE WHEN day >= $4 THEN histogram END
 		FROM check_days WHERE service_id = ANY($2)
-		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
+		UNION ALL SELECT service_id, day, `+sumColumns+`, 0, 0, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
 			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
 			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 AND checked_at <= $5 GROUP BY 1, 2
 		) AS open (service_id, day, `+sumColumns+`, buckets)
+		UNION ALL SELECT service_id, (hour AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, sum(known_ms)::bigint,
+			sum(up_ms)::bigint, CASE WHEN (hour AT TIME ZONE 'UTC')::date >= $4
+				THEN array_fill(0, ARRAY[cardinality($1::integer[])]) END
+		FROM (`+KnownHours("$6", "$7", "service_id = ANY($2)")+`) AS known GROUP BY 1, 2, 10
 		ORDER BY 1, 2`,
-		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {
+		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.KnownMS, &d.UpMS,
+			&d.Histogram}, func() {
 			s := at.services[d.ServiceID]
 			if n := len(d.Histogram); n != 0 && n != site.HistogramBuckets {
 				panic(fmt.Sprintf("check_days: a histogram has %d buckets, want %d", n, site.HistogramBuckets))
@@ -67,7 +89,7 @@ func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Ti
 			}
 			s.addDay(windows, d)
 			d.Histogram = nil
-		}, histogramBounds(), at.ids, sealed, windows.histograms, now)
+		}, histogramBounds(), at.ids, sealed, windows.histograms, now, openSince(sealed), hourOf(now))
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}
@@ -98,12 +120,14 @@ func FirstDay(now time.Time) time.Time {
 // addDay adds a day after all others, or adds the sums of the open hours to the last day.
 func (s *Facts) addDay(w dayWindows, d Rollup) {
 	s.TotalChecks += int64(d.Checks)
-	if d.Counted > 0 {
+	if d.Counted > 0 || d.KnownMS > 0 {
 		if n := len(s.DaySums); n > 0 && s.DaySums[n-1].Day.Equal(d.Start) {
 			l := &s.DaySums[n-1]
-			*l = DaySum{l.Day, l.Counted + d.Counted, l.Up + d.Up, l.Timed + d.Timed, l.ResponseMS + d.ResponseMS}
+			*l = DaySum{l.Day, l.Counted + d.Counted, l.Up + d.Up, l.Timed + d.Timed, l.ResponseMS + d.ResponseMS,
+				l.KnownMS + d.KnownMS, l.UpMS + d.UpMS}
 		} else {
-			s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
+			s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS, d.KnownMS,
+				d.UpMS})
 		}
 	}
 	if d.Start.Before(w.days) {

@@ -11,49 +11,74 @@ import (
 // FailureRun is a run of failed checks of a service. Checks that do not count are left out.
 type FailureRun struct {
 	ServiceID  int64
-	FirstAt    time.Time // first failed check
-	LastAt     time.Time // last failed check
-	Checks     int       // that failed
-	LongestGap int64     // most milliseconds between two checks of the run, the success after it included
-	EndedAt    *time.Time
-	ByDay      bool // of whole UTC days before the oldest stored check; FirstAt is the beginning of a day
-	FailedDays int  // UTC days since FirstAt on which checks counted and all failed; set by ReadFailedDays
+	FirstAt    time.Time  // first failed check
+	LastAt     time.Time  // last failed check
+	Checks     int        // that failed
+	LongestGap int64      // most milliseconds between two checks of the run, the success after it included
+	EndedAt    *time.Time // the success after it, or when the state was not known any more; nil before
+	ByDay      bool       // of whole UTC days before the oldest stored check; FirstAt is the beginning of a day
+	BeganAt    time.Time  // first failed check after the last success: FirstAt, unless an earlier run ended with a gap
+	EndsInGap  bool       // EndedAt is when the state was not known any more; the next counted check came later
+	First      Failure    // what went wrong at FirstAt; empty if that check was not stored
+	Last       Failure    // what went wrong at LastAt
+	FailedDays int        // UTC days since BeganAt on which checks counted and all failed; set by ReadFailedDays
 }
 
-const runColumns = `service_id, first_at, last_at, checks, longest_gap, ended_at, by_day`
+// Failure is what went wrong in a failed check.
+type Failure struct {
+	StatusCode *int
+	Message    *string
+}
 
-// newRuns selects the runs of the checks from $1 up to $2, in the order of runColumns. The first run of a service
-// continues the one that failure_runs left open.
-const newRuns = `
-	SELECT service_id, CASE WHEN successes = 0 THEN coalesce(open_first, first) ELSE first END,
-		coalesce(last, open_last), failed + CASE WHEN successes = 0 THEN coalesce(open_checks, 0) ELSE 0 END,
-		greatest(gap, CASE WHEN successes = 0 THEN open_gap END, 0)::bigint, ended,
-		successes = 0 AND coalesce(open_by_day, false)
+const runColumns = `service_id, first_at, last_at, checks, longest_gap, ended_at, by_day, began_at, ends_in_gap,
+	first_code, first_message, last_code, last_message`
+
+// newRuns selects the runs of the checks from $1, where the open hours begin or later, up to $2, in the order of
+// runColumns. The first run of a service continues the one that failure_runs left open. A run ends with a success, or
+// when the state is not known any more (see Spans): what happened in a gap is nobody's failure.
+var newRuns = `
+	SELECT service_id, coalesce(min(open_first), min(first)), max(last), sum(failed)::integer,
+		greatest(max(open_gap), max(extract(epoch FROM next_at - at) * 1000) FILTER (WHERE next_at <= known_until), 0)::bigint,
+		max(CASE WHEN next_at > known_until THEN known_until WHEN next_is_up THEN next_checked_at END),
+		coalesce(bool_or(open_by_day), false), min(began),
+		coalesce(bool_or(next_at > known_until), false),
+		(array_agg(first_code ORDER BY at, id NULLS FIRST))[1], (array_agg(first_message ORDER BY at, id NULLS FIRST))[1],
+		(array_agg(last_code ORDER BY at DESC, id DESC NULLS LAST))[1],
+		(array_agg(last_message ORDER BY at DESC, id DESC NULLS LAST))[1]
 	FROM (
-		SELECT service_id, successes, min(checked_at) FILTER (WHERE NOT is_up) AS first,
-			max(checked_at) FILTER (WHERE NOT is_up) AS last, count(*) FILTER (WHERE NOT is_up) AS failed,
-			max(extract(epoch FROM date_trunc('milliseconds', checked_at) - date_trunc('milliseconds', before)) * 1000)
-				FILTER (WHERE NOT was_up) AS gap, max(checked_at) FILTER (WHERE is_up) AS ended,
-			min(open_first) AS open_first, min(open_last) AS open_last, min(open_checks) AS open_checks,
-			min(open_gap) AS open_gap, bool_or(open_by_day) AS open_by_day
+		SELECT *, count(*) FILTER (WHERE begins) OVER w AS run,
+			max(coalesce(open_began, first)) FILTER (WHERE NOT is_up AND NOT coalesce(NOT was_up, false)) OVER w AS began
 		FROM (
-			SELECT c.service_id, c.checked_at, c.is_up, o.first_at AS open_first, o.last_at AS open_last,
-				o.checks AS open_checks, o.longest_gap AS open_gap, o.by_day AS open_by_day,
-				coalesce(lag(c.is_up) OVER w, o.service_id IS NULL) AS was_up,
-				coalesce(lag(c.checked_at) OVER w, o.last_at) AS before,
-				count(*) FILTER (WHERE c.is_up) OVER w - c.is_up::int AS successes
-			FROM checks c LEFT JOIN failure_runs o ON o.service_id = c.service_id AND o.ended_at IS NULL
-			WHERE c.counted AND c.checked_at >= $1 AND c.checked_at < $2 AND c.service_id IN (SELECT id FROM services)
-			WINDOW w AS (PARTITION BY c.service_id ORDER BY c.checked_at, c.id)
-		) AS list WHERE NOT (is_up AND was_up) GROUP BY service_id, successes
-	) AS grouped`
+			SELECT *, NOT is_up AND NOT coalesce(NOT was_up AND before_until >= at, false) AS begins
+			FROM (
+				SELECT *, lag(is_up) OVER w AS was_up, lag(known_until) OVER w AS before_until, lead(at) OVER w AS next_at,
+					lead(checked_at) OVER w AS next_checked_at, lead(is_up) OVER w AS next_is_up
+				FROM (
+					SELECT service_id, date_trunc('milliseconds', checked_at) AS at, id, is_up, ` + knownUntil + ` AS known_until,
+						checked_at, checked_at AS first, checked_at AS last, 1 AS failed, NULL::timestamptz AS open_first,
+						NULL::bigint AS open_gap, NULL::boolean AS open_by_day, NULL::timestamptz AS open_began,
+						status_code AS first_code, error_message AS first_message,
+						status_code AS last_code, error_message AS last_message
+					FROM checks
+					WHERE counted AND checked_at >= $1 AND checked_at < $2 AND service_id IN (SELECT id FROM services)
+					UNION ALL
+					SELECT service_id, date_trunc('milliseconds', r.last_at), NULL, false, coalesce(s.known_until, 'infinity'),
+						r.last_at, r.first_at, r.last_at, r.checks, r.first_at, r.longest_gap, r.by_day, r.began_at,
+						r.first_code, r.first_message, r.last_code, r.last_message
+					FROM failure_runs r LEFT JOIN sealed_states s USING (service_id) WHERE r.ended_at IS NULL
+				) AS states WINDOW w AS (PARTITION BY service_id ORDER BY at, id NULLS FIRST)
+			) AS neighbours
+		) AS beginnings WINDOW w AS (PARTITION BY service_id ORDER BY at, id NULLS FIRST)
+	) AS list WHERE NOT is_up GROUP BY service_id, run
+	HAVING count(id) > 0 OR max(next_at) IS NOT NULL`
 
 // recordRuns adds the runs of hours that are being sealed, for listed services.
 func recordRuns(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	_, err := tx.Exec(ctx, `INSERT INTO failure_runs (`+runColumns+`) `+newRuns+`
 		ORDER BY 1, 2 -- a run ends before the next one of its service begins
 		ON CONFLICT (service_id, first_at) DO UPDATE SET last_at = excluded.last_at, checks = excluded.checks,
-			longest_gap = excluded.longest_gap, ended_at = excluded.ended_at`, from, to)
+			longest_gap = excluded.longest_gap, ended_at = excluded.ended_at, ends_in_gap = excluded.ends_in_gap,
+			last_code = excluded.last_code, last_message = excluded.last_message`, from, to)
 	if err != nil {
 		return fmt.Errorf("store runs of failed checks: %w", err)
 	}
@@ -65,7 +90,8 @@ const startRuns = `
 	INSERT INTO failure_runs (` + runColumns + `)
 	SELECT service_id, min(day)::timestamp AT TIME ZONE 'UTC',
 		(max(day) FILTER (WHERE up = 0) + 1)::timestamp AT TIME ZONE 'UTC', sum(counted) FILTER (WHERE up = 0), 0,
-		max(day) FILTER (WHERE up > 0)::timestamp AT TIME ZONE 'UTC', true
+		max(day) FILTER (WHERE up > 0)::timestamp AT TIME ZONE 'UTC', true, min(day)::timestamp AT TIME ZONE 'UTC', false,
+		NULL, NULL, NULL, NULL
 	FROM (
 		SELECT service_id, day, counted, up, lag(up) OVER w AS before,
 			count(*) FILTER (WHERE up > 0) OVER w - (up > 0)::int AS successes
@@ -86,12 +112,13 @@ func (r *LogReader) ReadRuns(ctx context.Context, since, now time.Time, services
 		ids = nil
 	}
 	var x FailureRun
-	scan := []any{&x.ServiceID, &x.FirstAt, &x.LastAt, &x.Checks, &x.LongestGap, &x.EndedAt, &x.ByDay}
+	scan := []any{&x.ServiceID, &x.FirstAt, &x.LastAt, &x.Checks, &x.LongestGap, &x.EndedAt, &x.ByDay, &x.BeganAt, &x.EndsInGap,
+		&x.First.StatusCode, &x.First.Message, &x.Last.StatusCode, &x.Last.Message}
 	add := func() {
 		if s := services.services[x.ServiceID]; s != nil {
 			s.addRun(x)
 		}
-		x.EndedAt = nil
+		x.EndedAt, x.First, x.Last = nil, Failure{}, Failure{}
 	}
 	err = r.each(ctx, `SELECT `+runColumns+` FROM failure_runs
 		WHERE (ended_at IS NULL OR ended_at >= $1) AND ($2::bigint[] IS NULL OR service_id = ANY($2))
@@ -119,8 +146,8 @@ func (r *LogReader) ReadFailedDays(ctx context.Context, before time.Time, servic
 	var days int
 	err := r.each(ctx, `
 		SELECT r.service_id, r.first_at, count(*) FROM failure_runs r
-		JOIN check_days d ON d.service_id = r.service_id AND d.day >= (r.first_at AT TIME ZONE 'UTC')::date
-		WHERE r.ended_at IS NULL AND r.first_at < $1 AND ($2::bigint[] IS NULL OR r.service_id = ANY($2))
+		JOIN check_days d ON d.service_id = r.service_id AND d.day >= (r.began_at AT TIME ZONE 'UTC')::date
+		WHERE r.ended_at IS NULL AND r.began_at < $1 AND ($2::bigint[] IS NULL OR r.service_id = ANY($2))
 			AND d.counted > 0 AND d.up = 0
 		GROUP BY r.service_id, r.first_at`, []any{&id, &first, &days}, func() {
 		s := services.services[id]
@@ -139,7 +166,7 @@ func (r *LogReader) ReadFailedDays(ctx context.Context, before time.Time, servic
 
 // addRun adds a run after all others, or replaces the last one, which it continues.
 func (s *Facts) addRun(x FailureRun) {
-	x.FirstAt, x.LastAt = x.FirstAt.UTC(), x.LastAt.UTC()
+	x.FirstAt, x.LastAt, x.BeganAt = x.FirstAt.UTC(), x.LastAt.UTC(), x.BeganAt.UTC()
 	if n := len(s.Runs); n > 0 && s.Runs[n-1].FirstAt.Equal(x.FirstAt) {
 		s.Runs = s.Runs[:n-1]
 	}

@@ -67,8 +67,8 @@ func addCheckDays(ctx context.Context, tx pgx.Tx, service int64, days []Rollup) 
 	b := &pgx.Batch{}
 	for _, d := range days {
 		b.Queue(`INSERT INTO check_days AS old (service_id, day, `+sumColumns+
-			`, histogram) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`+addToDay,
-			service, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
+			`, histogram, known_ms, up_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`+addToDay,
+			service, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram, d.KnownMS, d.UpMS)
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("add to days: %w", err)

@@ -41,7 +41,8 @@ func newCheckScan() *checkScan { return &checkScan{texts: rows.Intern{}} }
 
 func (s *checkScan) columns() []any {
 	return []any{&s.ServiceID, &s.CheckedAt, (*[16]byte)(&s.ID), &s.Counted, &s.Status, &s.IsUp, &s.StatusCode,
-		&s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage, &s.ConsecutiveFailures, &s.UncountedReason}
+		&s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage, &s.ConsecutiveFailures, &s.UncountedReason,
+		&s.IntervalS}
 }
 
 // row returns the check that was scanned.

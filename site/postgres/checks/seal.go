@@ -98,10 +98,13 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 	if err := numberChecks(ctx, tx, from, upTo); err != nil {
 		return false, err
 	}
-	if err := sumChecks(ctx, tx, from, upTo); err != nil {
+	if err := sumChecks(ctx, tx, through, from, upTo); err != nil {
 		return false, err
 	}
 	if err := recordRuns(ctx, tx, from, upTo); err != nil {
+		return false, err
+	}
+	if err := sealStates(ctx, tx, from, upTo); err != nil {
 		return false, err
 	}
 	if err := sealChanges(ctx, tx, through, upTo); err != nil {

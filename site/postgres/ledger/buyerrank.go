@@ -3,9 +3,12 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
 )
 
 // rankedBuyer is a buyer of a service.
@@ -40,11 +43,17 @@ func (b *buyerReader) rank(ctx context.Context) error {
 			lists[service] = mergeBuyers(lists[service])
 		}
 	}
+	scouts, err := b.findScouts()
+	if err != nil {
+		return err
+	}
 	addresses := map[int64]string{}
+	organic := map[string]map[int64]*purchases{} // by category and payer
 	for service, list := range lists {
 		slices.SortFunc(list, func(a, b rankedBuyer) int { return b.value.compare(a.value) })
 		s := b.service(service)
 		s.Buyers30d = int64(len(list))
+		b.classify(s, list, scouts, organic)
 		for i := range min(largestBuyers, len(list)) {
 			s.TopUSD = append(s.TopUSD, list[i].value.String())
 		}
@@ -56,6 +65,7 @@ func (b *buyerReader) rank(ctx context.Context) error {
 		}
 		lists[service] = list
 	}
+	b.countCategories(organic)
 	if err := b.readAddresses(ctx, addresses); err != nil {
 		return err
 	}
@@ -75,6 +85,88 @@ func (b *buyerReader) rank(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// findScouts returns the payers of the month that are scouts, as site.ScoutRecipients defines them. It counts what they
+// paid to all payees, also those that no service lists.
+func (b *buyerReader) findScouts() (map[int64]bool, error) {
+	type paid struct {
+		recipients, n int64
+		value         money
+	}
+	limit, ok := parseMoney(site.ScoutUSD)
+	if !ok {
+		return nil, fmt.Errorf("%s is no decimal", site.ScoutUSD)
+	}
+	payers := map[int64]*paid{}
+	for k, p := range b.purchases {
+		of := payers[k.payer]
+		if of == nil {
+			of = &paid{}
+			payers[k.payer] = of
+		}
+		of.recipients++
+		of.n += p.n
+		of.value = of.value.plus(p.value)
+	}
+	scouts := map[int64]bool{}
+	for payer, of := range payers {
+		if of.recipients >= site.ScoutRecipients && of.n <= site.ScoutSettlements*of.recipients &&
+			of.value.compare(scaled(limit, uint64(of.recipients))) <= 0 {
+			scouts[payer] = true
+		}
+	}
+	return scouts, nil
+}
+
+// classify sums the buyers of a service by kind: relatives, scouts, and of all others those that came back. It adds the
+// others to those of the service's category.
+func (b *buyerReader) classify(s *ServiceBuyers, list []rankedBuyer, scouts map[int64]bool,
+	organic map[string]map[int64]*purchases) {
+	var self, byScouts money
+	category := b.category[s.ServiceID]
+	of := organic[category]
+	if of == nil && category != "" {
+		of = map[int64]*purchases{}
+		organic[category] = of
+	}
+	for i := range list {
+		p := &list[i]
+		switch {
+		case b.relatives[relative{b.operators[s.ServiceID], p.payer}]:
+			self = self.plus(p.value)
+			s.Self.Buyers++
+			s.Self.Settlements += p.n
+		case scouts[p.payer]:
+			byScouts = byScouts.plus(p.value)
+			s.Scouts.Buyers++
+			s.Scouts.Settlements += p.n
+		default:
+			if p.first < p.last {
+				s.Returning30d++
+			}
+			if category != "" {
+				sumOf(of, p.payer).add(p.n, p.value, p.first, p.last, p.networks)
+			}
+		}
+	}
+	s.Self.USD, s.Scouts.USD = self.String(), byScouts.String()
+}
+
+// countCategories counts the buyers of each category.
+func (b *buyerReader) countCategories(organic map[string]map[int64]*purchases) {
+	for category, buyers := range organic {
+		of := CategoryBuyers{Category: category, Buyers: int64(len(buyers))}
+		for _, p := range buyers {
+			if p.first < p.last {
+				of.Returning30d++
+			}
+		}
+		if of.Buyers > 0 {
+			b.revenue.Categories = append(b.revenue.Categories, of)
+		}
+	}
+	slices.SortFunc(b.revenue.Categories, func(a, b CategoryBuyers) int { return cmp.Compare(a.Category, b.Category) })
 }
 
 // mergeBuyers adds up the entries of each buyer.

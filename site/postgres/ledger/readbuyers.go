@@ -31,6 +31,11 @@ type share struct {
 // includes reports whether the recipient belongs to the service on a day.
 func (s share) includes(day int32) bool { return s.since <= day && day <= s.until }
 
+// adjoins reports whether a share is of the same service, and no day is between them.
+func (s share) adjoins(o share) bool {
+	return s.service == o.service && int64(s.since) <= int64(o.until)+1 && int64(o.since) <= int64(s.until)+1
+}
+
 // isWhole reports whether the recipient belongs to the service on every day of the month.
 func (t *revenueReader) isWhole(s share) bool {
 	return s.since <= dayNumber(t.month) && s.until == forever

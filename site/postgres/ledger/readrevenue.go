@@ -62,6 +62,9 @@ type revenueReader struct {
 
 	shares    map[recipientKey][]share
 	addresses map[int64]string // of the recipients
+	operators map[int64]int    // by service
+	category  map[int64]string // by service
+	relatives map[relative]bool
 	services  map[int64]*ServiceBuyers
 }
 
@@ -69,6 +72,12 @@ type numberedToken struct {
 	facilitator    string
 	chain, network int16 // its number in the database, and its index in networks
 	unit           money
+}
+
+// relative is an account that a service of an operator names.
+type relative struct {
+	operator int
+	account  int64
 }
 
 // recipientKey identifies a payee on a network.
@@ -131,8 +140,13 @@ func (t *revenueReader) numberRecipients(ctx context.Context, recipients []Recip
 		return err
 	}
 	t.shares, t.addresses = make(map[recipientKey][]share, len(recipients)), make(map[int64]string, len(recipients))
+	t.operators, t.category, t.relatives = map[int64]int{}, map[int64]string{}, map[relative]bool{}
 	for _, r := range recipients {
 		payee, paid := accounts[r.Address]
+		t.category[r.ServiceID] = r.Category
+		if t.operators[r.ServiceID] = r.Operator; paid {
+			t.relatives[relative{r.Operator, payee}] = true
+		}
 		network, counts := slices.BinarySearch(t.networks, r.Network)
 		if !paid || !counts {
 			continue
@@ -146,7 +160,7 @@ func (t *revenueReader) numberRecipients(ctx context.Context, recipients []Recip
 		}
 		k := recipientKey{payee, int16(network)}
 		t.addresses[payee] = r.Address
-		if i := slices.IndexFunc(t.shares[k], func(s share) bool { return s.service == r.ServiceID }); i >= 0 {
+		if i := slices.IndexFunc(t.shares[k], of.adjoins); i >= 0 {
 			s := &t.shares[k][i]
 			s.since, s.until = min(s.since, of.since), max(s.until, of.until)
 		} else {

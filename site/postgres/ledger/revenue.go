@@ -9,6 +9,8 @@ import (
 // Recipient is an address that a service asked to be paid to.
 type Recipient struct {
 	ServiceID        int64
+	Operator         int    // of the service; its services have one number
+	Category         string // of the service; "" counts for none
 	Network, Address string
 	Since            time.Time  // first UTC day on which its revenue is the service's; zero for all earlier days
 	Until            *time.Time // last UTC day on which its revenue is the service's; nil while the service asks for it
@@ -25,7 +27,9 @@ type CountedToken struct {
 type Revenue struct {
 	Payees   []PayeeFacts    // recipients with a settlement, by network and address
 	Services []ServiceBuyers // by id, those with a settlement in the last 90 days
-	Quality  SettlementQuality
+	// By category, those with a settlement in 30 days that names a payer who is neither a relative nor a scout.
+	Categories []CategoryBuyers
+	Quality    SettlementQuality
 }
 
 // PayeeFacts is what one address received, from the first day on which it was a service's.
@@ -120,10 +124,27 @@ func mergeDays(days []daySum) []RevenueDay {
 type ServiceBuyers struct {
 	ServiceID int64
 	Buyers30d int64
-	TopUSD    []string      // what the three largest buyers paid in 30 days, largest first
-	TopBuyers []BuyerFacts  // of 30 days, at most 100, by USD, then address
-	BuyerDays []BuyerDay    // the last 90 days, oldest first, those with a buyer
-	Amounts   []AmountCount // of 30 days, ascending
+	// Buyers, settlements and dollars of 30 days by relatives: recipients of the service's operator. And those by scouts
+	// that are no relatives.
+	Self, Scouts BuyerSum
+	Returning30d int64         // other buyers that paid on at least two UTC days of 30
+	TopUSD       []string      // what the three largest buyers paid in 30 days, largest first
+	TopBuyers    []BuyerFacts  // of 30 days, at most 100, by USD, then address
+	BuyerDays    []BuyerDay    // the last 90 days, oldest first, those with a buyer
+	Amounts      []AmountCount // of 30 days, ascending
+}
+
+// CategoryBuyers counts who paid the services of a category in 30 days. An account counts once, and not for what it paid
+// as a relative or a scout.
+type CategoryBuyers struct {
+	Category             string
+	Buyers, Returning30d int64 // all, and those that paid on at least two UTC days
+}
+
+// BuyerSum is what some buyers paid in 30 days.
+type BuyerSum struct {
+	Buyers, Settlements int64
+	USD                 string // "" for a service that nobody paid in 30 days
 }
 
 // BuyerFacts is one buyer of a service over 30 days.

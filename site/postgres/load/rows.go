@@ -22,7 +22,7 @@ const (
 	endpointColumns = "id service_id method method_declared path description mime_type origin " +
 		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
 		"fingerprint head_at head_free declared_price head_url head_status offers looked_at readers signed"
-	dayColumns = "service_id day checks counted up timed response_ms histogram"
+	dayColumns = "service_id day checks counted up timed response_ms histogram known_ms up_ms"
 )
 
 // gather lists what each service has of something.
@@ -130,7 +130,8 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Service) (n i
 	}
 	days := gather(list, func(s *Service) []checks.Rollup { return s.Days })
 	err = rows.Copy(ctx, tx, "check_days", dayColumns, days, func(row []any, d *checks.Rollup) {
-		rows.Put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
+		rows.Put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram, d.KnownMS,
+			d.UpMS)
 	})
 	if err != nil {
 		return 0, err

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,6 +22,8 @@ type History struct {
 	Endpoints []EndpointHistory
 	Changes   []checks.Change          // oldest first
 	Responses [][]checks.EndpointVisit // as in checks.History
+
+	FailingSince *time.Time // the first of the failed checks that the history ends with; nil if it ends otherwise
 }
 
 // EndpointHistory is what an endpoint last was in a History.
@@ -97,25 +98,11 @@ func queueStates(b *pgx.Batch, id int64, h History) {
 			postgres.EndpointID(h.Slug, e.Method, e.Path), e.FirstSeenAt, e.LastPaidAt, e.Fingerprint)
 	}
 	if n := len(h.Checks); n > 0 {
-		last, since := h.Checks[n-1], failingSince(h.Checks)
-		longer := since != nil && since.Equal(h.Checks[0].CheckedAt) // it failed before the first of these checks
+		last := h.Checks[n-1]
 		b.Queue(`
 			UPDATE service_states SET last_checked_at = $2, newest_check_at = $2, last_status = $3,
-				consecutive_failures = $4, last_success_at = paid.at,
-				failing_since = least($5, CASE WHEN $6 THEN paid.at END)
+				consecutive_failures = $4, last_success_at = paid.at, failing_since = $5
 			FROM (SELECT max(last_paid_at) AS at FROM endpoints WHERE service_id = $1) paid
-			WHERE service_id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, since, longer)
+			WHERE service_id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, h.FailingSince)
 	}
-}
-
-// failingSince returns the time of the first of the offline visits that checks end with, nil when they end otherwise.
-func failingSince(list []checks.Check) *time.Time {
-	var since *time.Time
-	for _, c := range slices.Backward(list) {
-		if c.ConsecutiveFailures == 0 {
-			break
-		}
-		since = &c.CheckedAt
-	}
-	return since
 }

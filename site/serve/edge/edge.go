@@ -75,12 +75,11 @@ type contract struct {
 	Policy         string                `json:"policy"`
 	License        string                `json:"license"`
 	LookupFile     string                `json:"lookupFile"`
-	MaxSlug        int                   `json:"maxSlug"`
-	MaxFacilitator int                   `json:"maxFacilitator"`
 	WindowDays     map[string]int        `json:"windowDays"`
 	HeaderUnknown  string                `json:"headerUnknown"`
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
+	MaxNearest     int                   `json:"maxNearest"`
 	Catalogues     []string              `json:"catalogues"` // names of the routes of a facilitator's catalogue
 	Catalogue      []string              `json:"catalogueColumns"`
 	Services       string                `json:"catalogueServices"` // key of the column with the rows' services
@@ -113,7 +112,11 @@ func Worker(o Cloudflare) ([]byte, error) {
 		}
 	}
 	table := routes.Table()
-	table.Rules, table.Segments = nil, nil // descriptions for people
+	table.Rules = nil // descriptions for people
+	table.Segments = slices.Clone(table.Segments)
+	for i := range table.Segments {
+		table.Segments[i].About = ""
+	}
 	for i := range table.Routes {
 		r := &table.Routes[i]
 		r.About = ""
@@ -142,9 +145,9 @@ func Worker(o Cloudflare) ([]byte, error) {
 	}
 	fill(&data.Contract, contract{
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, License: m.License,
-		LookupFile: routes.LookupFile,
-		MaxSlug:    site.MaxSlug, MaxFacilitator: routes.MaxFacilitatorID, WindowDays: site.WindowDays,
-		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName,
+		LookupFile:    routes.LookupFile,
+		WindowDays:    site.WindowDays,
+		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName, MaxNearest: routes.MaxNearest,
 		Catalogues: catalogues, Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,
 	})

@@ -38,6 +38,7 @@ var segments = map[string]string{
 	"category":    slug,
 	"network":     slug,
 	"source":      slug,
+	"incident":    `[a-z0-9-]+-[0-9]{6}`, // short for CloudFront; other values name no file
 	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, routes.MaxFacilitatorID-1),
 }
 

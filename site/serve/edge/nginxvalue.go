@@ -23,6 +23,8 @@ func valid(p *routes.Param) string {
 		return strings.Join(all, "|")
 	case p.Kind == routes.KindInteger:
 		return `[1-9][0-9]{0,9}`
+	case p.Spellings != "": // serve reads all other spellings
+		return strings.Join(p.Spelled(), "|")
 	}
 	return fmt.Sprintf(`[A-Za-z0-9._-]{1,%d}`, routes.MaxText)
 }

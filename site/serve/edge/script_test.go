@@ -176,7 +176,8 @@ func values(p *routes.Param) []string {
 			p.Default+"&"+p.Name+"=nope", "&"+p.Name+"=2")
 	default:
 		list = append(list, "BSE", "SOL", "bse", "AI", "Data", "Odd+%26+%3Ceven%3E%2F~", "odd-0-00", "lanternfish-chat",
-			"None", ".", "..", "a~b", "~2f", strings.Repeat("%C3%A9", 100), strings.Repeat("%C3%A9", 101))
+			"None", "bas", "polygn", "Dta", ".", "..", "a~b", "~2f", strings.Repeat("%C3%A9", 100),
+			strings.Repeat("%C3%A9", 101))
 	}
 	return list
 }
@@ -368,6 +369,8 @@ func (w *world) odd() (list []call) {
 		"/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
 		"/v1/stats?strict=2", "/v1/stats?strict=&x=", "/v1/stats?strict=1&strict=x", "/v1/stats?strict=x&strict=1",
 		"/v1/stats?verifed=true", "/v1/services?verifed=true&CATEGORY=AI&categry=x&per_page=3",
+		"/v1/services?network=bas&strict=1", "/v1/services?category=Dta&network=BSE&strict=1&q=a",
+		"/v1/services?network=BSE&strict=1",
 		"/v1/services?strict=1&verifed=true&per_page=3", "/v1/services.json?page=3&strict=1",
 		"/feed.xml?page=3&strict=1",
 		"/v1/stats?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1", "/v1/stats?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1&strict=1",
@@ -376,7 +379,8 @@ func (w *world) odd() (list []call) {
 		"/v1/stats?snapshots=x", "/v1/stats?Snapshot=x", "/v1/stats?stric=1", "/v1/stats?=1", "/v1/nope?x=1",
 		"/v1/services/nope?pages=2", "/v1/services/nope?pages=2&strict=1", "/services?utm_source=x&strict=1",
 		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html",
-		"/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
+		"/services.json", "/sources/index.md", "/sources/nope.md", "/v1/sources/index.md", "/index.html", "/index",
+		"/index.json", "/404.html", "/favicon.ico", "/robots.txt",
 		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json",
 		"/.well-known/http-message-signatures-directory",
 		"/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json",

@@ -133,7 +133,7 @@ func briefService(b *strings.Builder, v *site.One[site.ServiceDetail], limit siz
 	s := &v.Data
 	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, limit.name), quote(s.Description, limit.text))
 	advice, risk := &s.Assessment.Advice, &s.Assessment.Risk
-	fmt.Fprintf(b, "May I pay it? %s: %s.\nRisk %s.\n", display.AdviceLevel(advice.Level),
+	fmt.Fprintf(b, "Should I pay? %s: %s.\nRisk %s.\n", display.AdviceLevel(advice.Level),
 		quote(display.Reasons(advice), 2*limit.text), term(risk.Level))
 	briefList(b, risk.Flags, limit, func(f *site.RiskFlag) {
 		fmt.Fprintf(b, "%s: %s, %s", term(f.Level), quote(f.Title, limit.text), quote(f.Evidence, limit.text))
@@ -164,12 +164,12 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup], limit siz
 	fmt.Fprintf(b, "%s belongs to ", place(a.URL))
 	briefLookup(b, &a.Service, limit)
 	if a.Service.Advice != "" {
-		fmt.Fprintf(b, "\nMay I pay it? %s. The record of the service says why.", display.AdviceLevel(a.Service.Advice))
+		fmt.Fprintf(b, "\nShould I pay? %s. The record of the service says why.", display.AdviceLevel(a.Service.Advice))
 	}
-	if a.Service.Risk == site.RiskDanger {
-		b.WriteString("\nDo not pay it now: its risk level is danger.")
+	if a.Verdict != "" && a.Verdict != a.Service.Advice {
+		fmt.Fprintf(b, "\nShould I pay this URL? %s.", display.AdviceLevel(a.Verdict))
 	}
-	if b.WriteString("\nA standard client can sign a payment for it: "); a.Signable {
+	if b.WriteString("\nPayable: "); a.Payable {
 		b.WriteString("yes.\n")
 	} else {
 		b.WriteString("no")

@@ -25,7 +25,7 @@ func TestBrief(t *testing.T) {
 		{
 			name: "an address is given to be used, or quoted as words", route: "lookup-url",
 			body: `{"data":{"url":"https://a.example/x_y","service":{"slug":"a","name":"A","status":"odd","risk":"clean",` +
-				`"last_change":{"type":"price_changed","observed_at":"2026-11-20T00:00:00.000Z"}},"signable":false,` +
+				`"last_change":{"type":"price_changed","observed_at":"2026-11-20T00:00:00.000Z"}},"payable":false,` +
 				`"reason":"no asset","prices":[{"method":"GET","price":"10000","price_usd":"0.01",` +
 				`"asset_name":"USDC","pay_to":"0xab` + "`" + `","since":"2026-11-20T00:00:00.000Z"}]}}`,
 			want: []string{

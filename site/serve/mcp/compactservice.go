@@ -32,10 +32,14 @@ type serviceRecord struct {
 	RecipientChanges int           `json:"recipient_changes_90d"`
 	VolumeUSD30d     *site.Decimal `json:"volume_usd_30d"`
 	UniqueBuyers30d  *int64        `json:"unique_buyers_30d"`
-	Endpoints        []endpointRow `json:"endpoints"`
-	MoreEndpoints    int           `json:"more_endpoints,omitempty"`
-	LastCheckedAt    *site.Time    `json:"last_checked_at"`
-	CiteAs           string        `json:"cite_as"`
+	// without relatives and scouts
+	OrganicUSD30d      *site.Decimal `json:"organic_volume_usd_30d"`
+	OrganicBuyers30d   *int64        `json:"organic_buyers_30d"`
+	ReturningBuyers30d *int64        `json:"returning_buyers_30d"`
+	Endpoints          []endpointRow `json:"endpoints"`
+	MoreEndpoints      int           `json:"more_endpoints,omitempty"`
+	LastCheckedAt      *site.Time    `json:"last_checked_at"`
+	CiteAs             string        `json:"cite_as"`
 }
 
 // endpointRow is the compact form of an endpoint.
@@ -73,7 +77,9 @@ func compactService(v *site.One[site.ServiceDetail], limit size) any {
 		MaxPriceUSD:    a.Economics.PriceMaxUSD, Uptime24h: s.Uptime24h, Uptime30d: s.Uptime.D30,
 		ResponseP95MS: a.Reliability.ResponseP95MS, Grade: a.Compliance.Grade, FailedChecks: failedChecks(a),
 		Risk: a.Risk.Level, RecipientChanges: len(s.PayToChanges), VolumeUSD30d: a.Traction.VolumeUSD30d,
-		UniqueBuyers30d: a.Traction.UniqueBuyers30d, LastCheckedAt: s.LastCheckedAt, CiteAs: s.Provenance.CiteAs,
+		UniqueBuyers30d: a.Traction.UniqueBuyers30d, OrganicUSD30d: a.Traction.OrganicVolumeUSD30d,
+		OrganicBuyers30d: a.Traction.OrganicBuyers30d, ReturningBuyers30d: a.Traction.ReturningBuyers30d,
+		LastCheckedAt: s.LastCheckedAt, CiteAs: s.Provenance.CiteAs,
 	}
 	reasons := display.Reasons(&a.Advice)
 	r.Advice = cut(display.Advice(a.Advice.Level, &reasons), limit.text)

@@ -103,6 +103,8 @@ type comparedService struct {
 	VolumeUSD30d     *site.Decimal      `json:"volume_usd_30d"`
 	TxCount30d       *int64             `json:"tx_count_30d"`
 	UniqueBuyers30d  *int64             `json:"unique_buyers_30d"`
+	OrganicUSD30d    *site.Decimal      `json:"organic_volume_usd_30d"`
+	OrganicBuyers30d *int64             `json:"organic_buyers_30d"`
 	TopBuyerShare30d *float64           `json:"top_buyer_share_30d"`
 	Documents        []string           `json:"website_documents"` // null if the website was not read
 	CreatedAt        site.Time          `json:"created_at"`
@@ -142,6 +144,7 @@ func compareService(s *site.ServiceDetail, limit size) comparedService {
 	r.Assets = assets(s, limit)
 	if t := &a.Traction; t.Status == site.TractionMeasured {
 		r.VolumeUSD30d, r.TxCount30d, r.UniqueBuyers30d = t.VolumeUSD30d, t.TxCount30d, t.UniqueBuyers30d
+		r.OrganicUSD30d, r.OrganicBuyers30d = t.OrganicVolumeUSD30d, t.OrganicBuyers30d
 		r.TopBuyerShare30d = t.TopBuyerShare30d
 	}
 	return r
@@ -247,6 +250,8 @@ var figures = []figure{
 	{"volume_usd_30d", func(s *comparedService) *float64 { return amount(s.VolumeUSD30d) }, 1},
 	{"tx_count_30d", func(s *comparedService) *float64 { return number(s.TxCount30d) }, 1},
 	{"unique_buyers_30d", func(s *comparedService) *float64 { return number(s.UniqueBuyers30d) }, 1},
+	{"organic_volume_usd_30d", func(s *comparedService) *float64 { return amount(s.OrganicUSD30d) }, 1},
+	{"organic_buyers_30d", func(s *comparedService) *float64 { return number(s.OrganicBuyers30d) }, 1},
 	{"top_buyer_share_30d", func(s *comparedService) *float64 { return s.TopBuyerShare30d }, -1},
 }
 

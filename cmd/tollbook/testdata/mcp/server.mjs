@@ -1,6 +1,7 @@
 // An MCP server made of the official SDK, on loopback over streamable HTTP without sessions, with tools that ask for
 // payment as x402 over MCP has it: a result that is an error, with the payment terms as its structured content and as
-// text. It prints its port as one line of JSON.
+// text. A call with a payment that allows these terms gets its answer. GET /signed returns these payments. It prints
+// its port as one line of JSON.
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
@@ -23,6 +24,8 @@ const terms = (tool, amount) => ({
   ],
 })
 
+const signed = []
+
 function newServer() {
   const server = new McpServer({ name: 'almanac', version: '1.0.0' })
   const paid = (name, amount, more = {}) =>
@@ -34,8 +37,13 @@ function newServer() {
         _meta: { 'agents-x402/paymentRequired': true, 'agents-x402/priceUSD': Number(amount) / 1e6 },
         ...more,
       },
-      () => {
+      ({ city }, { _meta: meta }) => {
         const required = terms(name, amount)
+        const payment = meta?.['x402/payment']
+        if (payment?.accepted?.payTo === required.accepts[0].payTo && payment.payload.authorization.value === amount) {
+          signed.push(payment.payload.authorization)
+          return { content: [{ type: 'text', text: `${name} of ${city}` }] }
+        }
         return { isError: true, structuredContent: required, content: [{ type: 'text', text: JSON.stringify(required) }] }
       },
     )
@@ -49,6 +57,10 @@ function newServer() {
 }
 
 const listener = createServer(async (request, response) => {
+  if (request.url === '/signed') {
+    response.end(JSON.stringify(signed))
+    return
+  }
   if (request.url !== '/mcp') {
     response.writeHead(404).end()
     return

@@ -27,8 +27,10 @@ async function best(r, snap, q, index) {
     for (const f of facts) f[name] = factOf(SEARCH.columns[name], columns.valueAt(column, f.place));
   }
   const prices = await reader.column("prices_usd");
+  const dearest = await reader.column("dearest_usd");
   for (const f of facts) {
     f.price = columns.valueAt(prices, f.place, wanted.network);
+    f.dearest_usd = columns.highestAt(dearest, f.place, wanted.network);
     f.checks_30d ??= 0;
   }
   const relevance = new Map(found?.hits.map(({ place, score }) => [place, found.relevance(score)]));
@@ -61,16 +63,21 @@ function candidateOf(row, found) {
 // rank returns the recommendations for the services that match a request, and the meta of the response. Facts and
 // endpoints have the members of best.Facts and best.Endpoint. read returns the name and the endpoints of services.
 async function rank(wanted, facts, now, read) {
-  const r = { wanted, now, weights: BEST.weights[wanted.prefer], median: null };
+  const r = { wanted, now, weights: BEST.weights[wanted.prefer], median: null, votes: 0 };
   Object.assign(r, { candidates: [], excluded: [], found: [] });
   for (const f of facts) {
     const [code, reason] = excludeFacts(f, wanted, now);
     if (code) r.excluded.push({ f, code, reason });
-    else r.candidates.push({ f, price: f.price });
+    else r.candidates.push({ f, price: f.dearest_usd });
   }
-  const prices = r.candidates.map((c) => c.price).filter((p) => p !== null);
-  prices.sort(columns.decimals);
-  if (prices.length > 0) r.median = prices[Math.floor((prices.length - 1) / 2)];
+  const votes = new Map();
+  for (const { f, price } of r.candidates) {
+    if (price === null || columns.decimals(price, BEST.least_plausible_usd) < 0) continue;
+    const operator = f.operator || f.slug;
+    if (!votes.has(operator) || columns.decimals(price, votes.get(operator)) > 0) votes.set(operator, price);
+  }
+  r.votes = votes.size;
+  if (r.votes > 0) r.median = medianOf([...votes.values()].sort(columns.decimals));
   for (const c of r.candidates) Object.assign(c, scoreOf(r, c.f, termsOf(r, c.f, c.price)));
   r.candidates.sort(byScore);
   for (let next = 0; ;) {
@@ -99,7 +106,7 @@ function excludeFacts(f, w, now) {
   if (now - Date.parse(f.last_success_at) >= BEST.stale_after_ms)
     return ["stale", "its last usable payment terms are 7 days old or older"];
   if (!f.payment_ready) return ["unpayable", "it is not payment ready: a payment might be lost"];
-  if (w.require_verified && !f.verified) return ["unverified", "nobody has verified it, which the request requires"];
+  if (w.require_verified && !f.verified) return ["unverified", "it is not verified now, which the request requires"];
   return excludePrice(f.price, w, "it", "costs at least");
 }
 
@@ -116,13 +123,13 @@ const onNetwork = (network) => (network === "" ? "" : " on " + network);
 // conditionOf returns what a buyer needs first for the price of a choice, null for nothing.
 const conditionOf = ({ endpoint, price, network }) => price === null ? null : endpoint.price_conditions?.[network] ?? null;
 
-// compareConditional orders the lowest price first, each price on a condition after those without one, and unknown
-// prices last.
-const compareConditional = (a, b) =>
-  (a.price !== null && b.price !== null ? (conditionOf(a) !== null) - (conditionOf(b) !== null) : 0) ||
-  comparePrices(a.price, b.price);
+// compareDearest orders the highest price first, of equal prices those without a condition, and unknown prices last.
+const compareDearest = (a, b) =>
+  a.price === null || b.price === null
+    ? comparePrices(a.price, b.price)
+    : columns.decimals(b.price, a.price) || (conditionOf(a) !== null) - (conditionOf(b) !== null);
 
-// addCandidate recommends the cheapest endpoint of those that match the request best, or excludes the candidate.
+// addCandidate recommends the dearest endpoint of those that match the request best, or excludes the candidate.
 function addCandidate(r, c, { name, endpoints }) {
   const most = Math.max(0, ...endpoints.map((e) => e.matches));
   const f = { f: c.f, name, endpoint: null, price: null, network: "" };
@@ -134,7 +141,7 @@ function addCandidate(r, c, { name, endpoints }) {
     const [is, why] = excludeEndpoint(e, price, r.wanted);
     const step = is === "" ? passed : BEST.endpoint_codes.indexOf(is);
     const chosen = { endpoint: e, price, network };
-    if (step === passed && (furthest < passed || compareConditional(chosen, f) < 0)) Object.assign(f, chosen);
+    if (step === passed && (furthest < passed || compareDearest(chosen, f) < 0)) Object.assign(f, chosen);
     if (step > furthest) [furthest, code, reason] = [step, is, why];
   }
   if (code !== "") {
@@ -214,6 +221,19 @@ function reliabilityTerm(f, speedShare) {
   return divide(uptime * (100 - speedShare) + speed * speedShare, 100);
 }
 
+// medianOf returns the price in the middle of sorted ones, of an even number the mean of the two in the middle, as
+// site.Median does.
+function medianOf(prices) {
+  const [low, high] = [prices[Math.floor((prices.length - 1) / 2)], prices[Math.floor(prices.length / 2)]];
+  if (low === high) return low;
+  const fraction = (price) => price.split(".")[1] ?? "";
+  const decimals = Math.max(fraction(low).length, fraction(high).length);
+  const units = (price) => BigInt(price.split(".")[0] + fraction(price).padEnd(decimals, "0"));
+  const half = String((units(low) + units(high)) * 5n).padStart(decimals + 2, "0");
+  const [whole, rest] = [half.slice(0, -decimals - 1), half.slice(-decimals - 1).replace(/0+$/, "")];
+  return rest === "" ? whole : whole + "." + rest;
+}
+
 function priceTerm(price, median) {
   if (price === null || median === null) return 0;
   const [p, m] = [nanoDollars(price), nanoDollars(median)];
@@ -228,9 +248,9 @@ function nanoDollars(price) {
 }
 
 function tractionTerm(f) {
-  if (f.unique_buyers_30d === null || f.volume_usd_30d === null) return 0;
-  const buyers = limited(f.unique_buyers_30d, 0, BEST.buyers_full);
-  const dollars = Math.min(Number(f.volume_usd_30d.split(".")[0]), BEST.dollars_full);
+  if (f.organic_buyers_30d === null || f.organic_volume_usd_30d === null) return 0;
+  const buyers = limited(f.organic_buyers_30d, 0, BEST.buyers_full);
+  const dollars = Math.min(Number(f.organic_volume_usd_30d.split(".")[0]), BEST.dollars_full);
   const share = (n, full) => Math.floor((n * BEST.full) / full);
   return Math.min(share(buyers, BEST.buyers_full), share(dollars, BEST.dollars_full));
 }
@@ -276,10 +296,10 @@ function whyOf(r, found) {
   const parts = [];
   if (r.wanted.full_relevance > 0) parts.push(`matches ${tenths(terms.relevance)}% of the request`);
   if (f.uptime_30d === null) parts.push("no uptime measured yet");
-  else parts.push(`${f.uptime_30d}% uptime in ${countOf(f.checks_30d, "check")} over 30 days`);
+  else parts.push(`${f.uptime_30d}% uptime over 30 days (${countOf(f.checks_30d, "check")})`);
   if (f.response_p95_ms !== null) parts.push(`p95 of ${f.response_p95_ms} ms`);
   parts.push("grade " + f.grade, whyPrice(r, found));
-  if (f.unique_buyers_30d !== null) parts.push(countOf(f.unique_buyers_30d, "buyer") + " in 30 days");
+  if (f.organic_buyers_30d !== null) parts.push(countOf(f.organic_buyers_30d, "organic buyer") + " in 30 days");
   parts.push(`usable payment terms ${ageText(ageOf(f, r.now))} ago`);
   if (f.status === "degraded") parts.push("degraded now");
   const s = parts.join(", ") + whyCapped(found);
@@ -295,8 +315,7 @@ function whyCapped({ f, score, uncapped }) {
 function whyPrice(r, found) {
   const { price, network } = found;
   if (price === null) return "no known price in dollars" + onNetwork(network);
-  const n = r.candidates.length;
-  const median = n > 1 && r.median !== null ? ` (median of ${n} candidates: $${r.median})` : "";
+  const median = r.votes > 1 ? ` (median of ${r.votes} operators: $${r.median})` : "";
   return "$" + price + onNetwork(network) + median + (conditionOf(found) === null ? "" : " and a condition");
 }
 

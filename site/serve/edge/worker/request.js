@@ -18,7 +18,7 @@ const isAPI = (r) =>
     ? ["v1", "api", "discovery"].includes(first(r.path))
     : ["v1", "api", "discovery"].includes(first(r.rawPath));
 
-// A query is a valid request: { route, slug, item, bare, file, snapshot, unknown, values }.
+// A query is a valid request: { route, slug, item, bare, file, snapshot, unknown, strict, values }.
 // Its values are canonical, by the names of the route's parameters. A path with JSON ignores its unknown parameters.
 function parseRequest(rawPath, rawQuery) {
   const q = parsePath(rawPath);
@@ -29,6 +29,7 @@ function parseRequest(rawPath, rawQuery) {
       throw unknownError(q.unknown);
   }
   q.snapshot = values.get("snapshot") ?? "";
+  q.strict = values.get("strict") === "1";
   const [id] = (values.get("cursor") ?? "").split(".", 1);
   if (id && q.snapshot && q.snapshot !== id)
     throw invalid("cursor", "names another snapshot than the parameter snapshot");
@@ -42,7 +43,7 @@ function parseRequest(rawPath, rawQuery) {
 }
 
 function newQuery(fields) {
-  const q = { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", unknown: [], values: new Map() };
+  const q = { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", unknown: [], strict: false, values: new Map() };
   return Object.assign(q, fields);
 }
 
@@ -55,9 +56,10 @@ function parsePath(raw) {
   const byLookup = lookupOf(path);
   if (byLookup) return byLookup;
   const [route, slug] = routeOf(path);
+  const isName = !slug || validSegment(route, slug);
   const file = fileOf(path);
-  if (file && (!route || path.endsWith(route.ext))) return newQuery({ file });
-  if (!route || (slug && !validSegment(route, slug))) throw notFound();
+  if (file && (!route || path.endsWith(route.ext) || (!isName && path.endsWith(".md")))) return newQuery({ file });
+  if (!route || !isName) throw notFound();
   return newQuery({ route, slug });
 }
 
@@ -87,9 +89,8 @@ function routeOf(path) {
 }
 
 function validSegment(route, s) {
-  if (variable(route)[1] === "facilitator")
-    return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(s) && s.length <= CONTRACT.maxFacilitator;
-  return /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(s) && s.length <= CONTRACT.maxSlug;
+  const segment = TABLE.segments.find((x) => x.name === variable(route)[1]);
+  return new RegExp(segment.pattern).test(s) && s.length <= segment.max_length;
 }
 
 function fileOf(path) {
@@ -194,7 +195,8 @@ function check(p, v) {
       return /^0x[0-9a-fA-F]*$/.test(v) ? v.toLowerCase() : v;
   }
   checkLength(p, v, p.max || TABLE.limits.max_text);
-  return v;
+  const values = TABLE.spellings[p.spellings], spelling = v.toLowerCase();
+  return values && Object.hasOwn(values, spelling) ? values[spelling] : v;
 }
 
 function checkLength(p, v, limit) {

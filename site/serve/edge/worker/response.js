@@ -71,6 +71,7 @@ function exists(index, q) {
   if (!q.slug) return true;
   const name = variable(q.route)[1];
   if (name === "category" || name === "network") return (index.pages[listKey(q)] ?? 0) > 0;
+  if (name === "incident") return false; // the index does not list them: one that exists has a file
   const sets = { facilitator: index.facilitatorSet, source: index.sourceSet };
   return (sets[name] ?? index.slugSet).has(q.slug);
 }
@@ -89,6 +90,7 @@ function mustHave(index, q) {
 async function byRule(r, snap, q, key) {
   const index = await indexOf(r, snap);
   if (!exists(index, q)) throw notFound();
+  checkNames(index, q);
   let cut;
   switch (ruleOf(q)) {
     case "rank":

@@ -9,7 +9,7 @@ function unknownParams(route, names) {
     const isLong = bytes.length > CONTRACT.maxUnknownName;
     return {
       name: escapeName(bytes.subarray(0, CONTRACT.maxUnknownName)) + (isLong ? "..." : ""),
-      nearest: isLong ? "" : nearest(encode(name.replace(/[A-Z]/g, (c) => c.toLowerCase())), params),
+      nearest: isLong ? "" : (nearest(encode(name.replace(/[A-Z]/g, (c) => c.toLowerCase())), params)[0] ?? ""),
     };
   });
   if (names.length > CONTRACT.maxUnknown) list.more = true;
@@ -26,15 +26,40 @@ function escapeName(bytes) {
   return out;
 }
 
-// nearest returns the name that is the fewest edits away, or "" if that is too far.
+// nearest returns the names that are a few edits away, the nearest first.
 function nearest(bytes, names) {
-  let best = "";
-  let edits = Math.min(bytes.length, Math.max(2, Math.floor(bytes.length / 3)) + 1);
-  for (const name of names) {
-    const d = editDistance(bytes, encode(name));
-    if (d < edits) [best, edits] = [name, d];
+  const limit = Math.min(bytes.length, Math.max(2, Math.floor(bytes.length / 3)) + 1);
+  return names
+    .map((name) => [name, editDistance(bytes, encode(name))])
+    .filter(([, edits]) => edits < limit)
+    .sort(([, a], [, b]) => a - b)
+    .map(([name]) => name);
+}
+
+// checkNames throws an error for a filter of a list of services by a network or a category that nothing knows.
+function checkNames(index, q) {
+  const { lenient, omit } = q.route;
+  if (!omit || (lenient && !q.strict)) return;
+  if (has(q, "include") && text(q, "include").split(",").includes(omit)) return;
+  for (const p of q.route.params) {
+    const value = q.values.get(p.name);
+    const known = TABLE.spellings[p.spellings];
+    if (!value || !known || Object.hasOwn(known, value.toLowerCase())) continue;
+    const route = TABLE.routes.find(({ name }) => name === "services");
+    if (Object.hasOwn(index.lists, listKey(newQuery({ route, values: new Map([[p.name, value]]) })))) continue;
+    throw invalid(p.name, `must be a known ${p.name}; got ${quoteShort(value)}${suggest(value, known)}`);
   }
-  return best;
+}
+
+// suggest returns the end of an error about an unknown value: the nearest spellings, each of another value.
+function suggest(text, known) {
+  const names = new Map();
+  for (const spelling of nearest(encode(text.toLowerCase()), Object.keys(known).sort())) {
+    const value = known[spelling];
+    if (names.has(value) || names.size === CONTRACT.maxNearest) continue;
+    names.set(value, value.toLowerCase() === spelling ? value : spelling);
+  }
+  return names.size > 0 ? `; did you mean ${[...names.values()].join(" or ")}?` : "";
 }
 
 function editDistance(a, b) {
