@@ -34,7 +34,7 @@ const GCPercent = 30
 
 // Options of a build.
 type Options struct {
-	Now       time.Time     // every judgment is as of then
+	Now       time.Time     // every judgment is as of then, or of a newer fact if the clock was set back since
 	Every     time.Duration // until the next build
 	LogDelay  time.Duration // until a row enters a log; longer than a visit takes to be stored
 	Expand    output.Expand
@@ -81,7 +81,15 @@ type Report struct {
 // nothing; the next build records its own snapshot.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
 	began, steps := time.Now(), output.NewSteps(o.Logger)
-	o.Now = o.Now.UTC().Truncate(time.Millisecond)
+	now, err := asOf(ctx, db, folder, o.Now.UTC().Truncate(time.Millisecond))
+	if err != nil {
+		return Report{}, withDamagedRows(ctx, db, err)
+	}
+	if behind := now.Sub(o.Now); behind > time.Minute && o.Logger != nil {
+		o.Logger.WarnContext(ctx, "the clock is behind what is stored; the snapshot is as of the newest fact",
+			"behind", behind.Round(time.Second), "as_of", now.Format(time.RFC3339))
+	}
+	o.Now = now
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
 		return Report{}, withDamagedRows(ctx, db, err)
 	}
@@ -110,6 +118,31 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	}
 	report.published, report.Took = nil, time.Since(began)
 	return report, withDamagedRows(ctx, db, err)
+}
+
+// maxClockBack is how far a clock may have been set back for a build to follow the facts instead.
+const maxClockBack = 24 * time.Hour
+
+// asOf returns the time as of which a build judges: now, but not before its facts and the snapshot in folder if these
+// are at most maxClockBack later, because the clock was set back. Otherwise a service would have been created, and visited, after
+// its snapshot was built. A time further ahead is that of a clock that was wrong then, and is not followed.
+func asOf(ctx context.Context, db *postgres.DB, folder *output.Folder, now time.Time) (time.Time, error) {
+	fact, err := db.NewestFact(ctx, now, maxClockBack)
+	if err != nil {
+		return now, err
+	}
+	// The snapshot's time has milliseconds, so that of a fact is rounded up.
+	if fact = fact.UTC().Add(time.Millisecond - 1).Truncate(time.Millisecond); fact.After(now) {
+		now = fact
+	}
+	last, err := folder.Checkpoint()
+	if err != nil { // that a folder is empty or damaged is for the build to say
+		return now, nil
+	}
+	if built := last.Built(); built.After(now) && built.Sub(now) <= maxClockBack {
+		now = built
+	}
+	return now, nil
 }
 
 // markClean stores that a snapshot is the first one without the services removed before, and gives the folder the

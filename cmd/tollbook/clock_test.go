@@ -28,7 +28,7 @@ const step = time.Hour - 7*time.Second
 
 // TestClockSteps checks a directory whose clock is set an hour forward, back, or forward and back, across midnight too.
 // It continues to visit every quarter of an hour, builds and prunes. No check or change is lost or stored twice, and
-// each has a number.
+// each has a number. No snapshot is older than its facts or the one before.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -67,6 +67,7 @@ type steppedDirectory struct {
 	folder  *output.Folder
 	data    string
 	visits  int
+	built   string // built_at of the current snapshot
 }
 
 // steppedServices is the number of services of a stepped directory.
@@ -151,10 +152,18 @@ func (d *steppedDirectory) build(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", d.now.Format(time.TimeOnly), err)
 	}
-	if c, err := d.folder.Checkpoint(); err != nil || c.Snapshot != b.Snapshot {
+	c, err := d.folder.Checkpoint()
+	if err != nil || c.Snapshot != b.Snapshot {
 		t.Errorf("%s: %s is current, want %s, which was built: %v", d.now.Format(time.TimeOnly), c.Snapshot, b.Snapshot,
 			err)
 	}
+	newest := query(t, d.dsn, `SELECT to_char(greatest(max(last_checked_at), max(created_at)) AT TIME ZONE 'UTC',
+		'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') FROM service_states JOIN services ON id = service_id`)
+	if c.BuiltAt < newest || c.BuiltAt < d.built {
+		t.Errorf("%s: built_at is %s, want no earlier than the newest fact, %s, and the snapshot before, %s",
+			d.now.Format(time.TimeOnly), c.BuiltAt, newest, d.built)
+	}
+	d.built = c.BuiltAt
 	if _, err := run.Prune(d.folder, d.now, b.Needed); err != nil {
 		t.Fatal(err)
 	}

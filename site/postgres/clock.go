@@ -51,6 +51,25 @@ func (db *DB) RestartLateDelays(ctx context.Context, now time.Time) error {
 	return nil
 }
 
+// NewestFact returns the newest time after now, and at most within after it, at which a service was visited, listed or
+// changed: the clock was set back since, or another machine's is ahead. It is zero if there is none.
+func (db *DB) NewestFact(ctx context.Context, now time.Time, within time.Duration) (newest time.Time, err error) {
+	var at *time.Time
+	err = db.pool.QueryRow(ctx, `
+		SELECT greatest(
+			(SELECT max(last_checked_at) FROM service_states WHERE last_checked_at BETWEEN $1 AND $2),
+			(SELECT max(created_at) FROM services WHERE created_at BETWEEN $1 AND $2),
+			(SELECT max(observed_at) FROM changes WHERE number IS NULL AND observed_at BETWEEN $1 AND $2))`,
+		now, now.Add(within)).Scan(&at)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the time of the newest fact: %w", err)
+	}
+	if at != nil {
+		newest = *at
+	}
+	return newest, nil
+}
+
 // clockStep is how much a clock may deviate from the time that passed before it counts as set. Corrections of a running
 // clock are smaller.
 const clockStep = time.Minute
