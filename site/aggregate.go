@@ -276,7 +276,11 @@ type DirectoryTraction struct {
 	OrganicVolumeUSD30d *Decimal `json:"organic_volume_usd_30d"` // beyond the contract
 	// Sum of the services' organic_tx_count_30d.
 	OrganicSettlementCount30d *int64 `json:"organic_settlement_count_30d"` // beyond the contract
-	// Always null, because buyers of different services are not compared.
+	// As [CategoryDemand.OrganicBuyers30d], of all categories.
+	OrganicBuyers30d *int64 `json:"organic_buyers_30d"` // beyond the contract
+	// As [CategoryDemand.ReturningBuyers30d].
+	ReturningBuyers30d *int64 `json:"returning_buyers_30d"` // beyond the contract
+	// Always null, because a part of the settlements names no payer.
 	UniqueBuyers30d *int64 `json:"unique_buyers_30d"`
 	// Number of services whose traction is measured.
 	MeasuredServices int `json:"measured_services"`

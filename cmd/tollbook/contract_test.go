@@ -521,6 +521,8 @@ var contract = map[string]string{
 		settlement_count_30d integer|null
 		organic_volume_usd_30d number|null
 		organic_settlement_count_30d integer|null
+		organic_buyers_30d integer|null
+		returning_buyers_30d integer|null
 		unique_buyers_30d integer|null
 		measured_services integer
 		measured_networks integer

@@ -229,14 +229,15 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 	})
 
 	// categories
-	for _, category := range []string{"AI", "Data", "Other"} {
+	for _, category := range []string{"", "AI", "Data", "Other"} {
 		days := map[string]map[time.Time]bool{} // by payer
 		for _, s := range list {
 			d := s.Time.Truncate(24 * time.Hour)
 			if d.Before(month) || slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
 				return r.Address == s.Payer // all services have one operator
 			}) || !slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
-				return r.Category == category && r.Network == s.Network && r.Address == s.Payee &&
+				return r.Category != "" && (category == "" || r.Category == category) &&
+					r.Network == s.Network && r.Address == s.Payee &&
 					!d.Before(r.Since) && (r.Until == nil || !d.After(*r.Until))
 			}) {
 				continue

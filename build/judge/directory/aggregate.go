@@ -78,7 +78,7 @@ func isOlder(d *site.ServiceDetail, than time.Time) bool {
 func (c *Counter) Finish(s *site.Snapshot, checksPerHour float64, optedOut int, buyers []ledger.CategoryBuyers) {
 	s.Status = c.status
 	c.stats.addDemand(s.Tags, buyers)
-	s.Stats = c.stats.finish(s)
+	s.Stats = c.stats.finish(s, buyers)
 	s.Stats.ComputedAt = site.NewTime(c.now)
 	s.Stats.ChecksPerHour, s.Stats.OptedOut = checksPerHour, optedOut
 }

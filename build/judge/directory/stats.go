@@ -103,19 +103,26 @@ func (a *statsCounter) addDemand(tags []site.Tag, buyers []ledger.CategoryBuyers
 		}
 		demand := &site.CategoryDemand{MeasuredServices: sums.services,
 			OrganicVolumeUSD30d: site.DecimalOf(&sums.usd), OrganicTxCount30d: sums.settlements}
-		n := slices.IndexFunc(buyers, func(b ledger.CategoryBuyers) bool { return b.Category == tags[i].Tag })
-		switch {
-		case n >= 0:
-			demand.OrganicBuyers30d, demand.ReturningBuyers30d = &buyers[n].Buyers, &buyers[n].Returning30d
-		case sums.settlements == 0:
-			demand.OrganicBuyers30d, demand.ReturningBuyers30d = new(int64(0)), new(int64(0))
-		}
+		demand.OrganicBuyers30d, demand.ReturningBuyers30d = sums.buyers(tags[i].Tag, buyers)
 		tags[i].Demand = demand
 	}
 }
 
+// buyers returns how many organic buyers a category has, "" for all, and how many of them came back; nil if settlements
+// name none.
+func (o *organicSums) buyers(category string, of []ledger.CategoryBuyers) (all, returning *int64) {
+	n := slices.IndexFunc(of, func(b ledger.CategoryBuyers) bool { return b.Category == category })
+	switch {
+	case n >= 0:
+		return &of[n].Buyers, &of[n].Returning30d
+	case o.settlements == 0:
+		return new(int64(0)), new(int64(0))
+	}
+	return nil, nil
+}
+
 // finish returns the statistics, all but those that no service says anything about.
-func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
+func (a *statsCounter) finish(s *site.Snapshot, buyers []ledger.CategoryBuyers) site.AggregateStats {
 	st := site.AggregateStats{
 		TotalServices: s.Status.Total, TotalEndpoints: a.endpoints,
 		Networks:     []site.StatsNetwork{},
@@ -137,7 +144,7 @@ func (a *statsCounter) finish(s *site.Snapshot) site.AggregateStats {
 	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int {
 		return cmp.Compare(a.Abbreviation, b.Abbreviation)
 	})
-	st.Traction = a.traction(s)
+	st.Traction = a.traction(s, buyers)
 	if st.Traction.MeasuredNetworks > 0 {
 		st.FacilitatorVolumeUSD30d = new(site.DecimalOf(facilitatorVolume(s)))
 	}
@@ -210,7 +217,7 @@ func freshness(s *site.Snapshot) (f site.FlowFreshness) {
 }
 
 // traction sums the traction of measured services. Its volumes and shares are null unless a network is measured.
-func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
+func (a *statsCounter) traction(s *site.Snapshot, buyers []ledger.CategoryBuyers) site.DirectoryTraction {
 	t := site.DirectoryTraction{AsOf: s.Now, Method: tractionMethod, Caveat: tractionCaveat,
 		MeasuredServices: a.organic.services, MeasuredFlowFreshness: freshness(s)}
 	for i := range s.Coverage.Networks {
@@ -232,6 +239,7 @@ func (a *statsCounter) traction(s *site.Snapshot) site.DirectoryTraction {
 	t.VolumeUSD30d, t.SettlementCount30d = new(site.DecimalOf(sum)), &a.settlements
 	if !a.organic.isUnknown {
 		t.OrganicVolumeUSD30d, t.OrganicSettlementCount30d = new(site.DecimalOf(&a.organic.usd)), &a.organic.settlements
+		t.OrganicBuyers30d, t.ReturningBuyers30d = a.organic.buyers("", buyers)
 	}
 	t.CoverageOfMeasuredFlowPct = percent(sum, facilitatorVolume(s))
 	if len(first) > 0 {

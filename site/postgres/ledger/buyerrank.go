@@ -153,8 +153,15 @@ func (b *buyerReader) classify(s *ServiceBuyers, list []rankedBuyer, scouts map[
 	s.Self.USD, s.Scouts.USD = self.String(), byScouts.String()
 }
 
-// countCategories counts the buyers of each category.
+// countCategories counts the buyers of each category, and of all together.
 func (b *buyerReader) countCategories(organic map[string]map[int64]*purchases) {
+	all := map[int64]*purchases{}
+	for _, buyers := range organic {
+		for payer, p := range buyers {
+			sumOf(all, payer).add(p.n, p.value, p.first, p.last, p.networks)
+		}
+	}
+	organic[""] = all
 	for category, buyers := range organic {
 		of := CategoryBuyers{Category: category, Buyers: int64(len(buyers))}
 		for _, p := range buyers {

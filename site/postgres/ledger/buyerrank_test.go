@@ -54,7 +54,7 @@ func TestClassify(t *testing.T) {
 		b.classify(&got[i], list, scouts, organic)
 	}
 	b.countCategories(organic)
-	if diff := cmp.Diff([]CategoryBuyers{{"AI", 2, 1}}, b.revenue.Categories); diff != "" {
+	if diff := cmp.Diff([]CategoryBuyers{{"", 2, 1}, {"AI", 2, 1}}, b.revenue.Categories); diff != "" {
 		t.Errorf("buyers of the category (-want +got):\n%s", diff)
 	}
 	want := []ServiceBuyers{

@@ -27,7 +27,8 @@ type CountedToken struct {
 type Revenue struct {
 	Payees   []PayeeFacts    // recipients with a settlement, by network and address
 	Services []ServiceBuyers // by id, those with a settlement in the last 90 days
-	// By category, those with a settlement in 30 days that names a payer who is neither a relative nor a scout.
+	// By category, those with a settlement in 30 days that names a payer who is neither a relative nor a scout; first of
+	// all services, with the category "".
 	Categories []CategoryBuyers
 	Quality    SettlementQuality
 }
@@ -134,7 +135,7 @@ type ServiceBuyers struct {
 	Amounts      []AmountCount // of 30 days, ascending
 }
 
-// CategoryBuyers counts who paid the services of a category in 30 days. An account counts once, and not for what it paid
+// CategoryBuyers counts who paid the services of a category, "" for all services, in 30 days. An account counts once, and not for what it paid
 // as a relative or a scout.
 type CategoryBuyers struct {
 	Category             string
