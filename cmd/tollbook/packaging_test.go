@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"tollbook/site/testgate"
 )
 
@@ -252,51 +250,32 @@ func TestReleaseNeedsNotes(t *testing.T) {
 	}
 }
 
-// TestRunAsService checks that packaging/systemd/tollbook-run gives a command the user, the folder and the variables
-// of the services, and their data folder.
-func TestRunAsService(t *testing.T) {
+// TestUnitsUseOneFolder checks that the units and the settings in /etc/tollbook name the same data folder: commands beside
+// them use it.
+func TestUnitsUseOneFolder(t *testing.T) {
 	t.Parallel()
-	bin := t.TempDir()
-	write(t, filepath.Join(bin, "systemd-run"), "#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
-	if err := os.Chmod(filepath.Join(bin, "systemd-run"), 0o755); err != nil {
+	var printed []struct {
+		Key   string
+		Value any
+	}
+	if err := json.Unmarshal([]byte(ran(t, nil, "config", "--json", "--config", "packaging/systemd/tollbook.toml")),
+		&printed); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "packaging/systemd/tollbook-run", "services", "list", "two words")
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var properties, rest []string
-	for line := range strings.Lines(string(out)) {
-		line = strings.TrimSuffix(line, "\n")
-		if p, ok := strings.CutPrefix(line, "--property="); ok {
-			properties = append(properties, p)
-		} else if !strings.HasPrefix(line, "--") {
-			rest = append(rest, line)
+	var want any
+	for _, v := range printed {
+		if v.Key == "data" {
+			want = v.Value
 		}
 	}
-	if diff := gocmp.Diff([]string{"/usr/bin/tollbook", "services", "list", "two words"}, rest); diff != "" {
-		t.Errorf("the command (-want +got):\n%s", diff)
+	units, err := filepath.Glob("packaging/systemd/tollbook-*.service")
+	if err != nil || len(units) < 8 {
+		t.Fatalf("units: %v %v", units, err)
 	}
-	var want []string
-	for line := range strings.Lines(readFile(t, "packaging/systemd/tollbook-.service.d/hardening.conf")) {
-		switch key, _, _ := strings.Cut(line, "="); key {
-		case "User", "Group", "WorkingDirectory", "EnvironmentFile", "UMask":
-			want = append(want, strings.TrimSuffix(line, "\n"))
-		}
-	}
-	slices.Sort(want)
-	slices.Sort(properties)
-	if diff := gocmp.Diff(want, properties); diff != "" {
-		t.Errorf("the properties (-hardening.conf +tollbook-run):\n%s", diff)
-	}
-	for _, unit := range []string{"up", "build", "publish", "crawl", "index", "owners", "serve", "work@"} {
-		text := readFile(t, "packaging/systemd/tollbook-"+unit+".service")
-		_, data, _ := strings.Cut(text, " --data ")
-		data = strings.Fields(data + " none")[0]
-		if !strings.Contains(string(out), "--setenv=TOLLBOOK_DATA="+data+"\n") {
-			t.Errorf("tollbook-%s.service has --data %s, tollbook-run another:\n%s", unit, data, out)
+	for _, unit := range units {
+		_, data, _ := strings.Cut(readFile(t, unit), " --data ")
+		if data = strings.Fields(data + " none")[0]; data != want {
+			t.Errorf("%s has --data %s, tollbook.toml %v", unit, data, want)
 		}
 	}
 }

@@ -44,10 +44,11 @@ func newRootCommand() *cobra.Command {
 		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a
 schedule, and publishes what it measures as a tree of files: every response of its /v1 API, and every page.
 
-Settings can be flags, environment variables, or keys of a configuration file: ./tollbook.toml, or the one that
---config or TOLLBOOK_CONFIG names. One rule gives all three names: the key per_day of the section [synthesis] is the
-flag --synthesis-per-day and the variable TOLLBOOK_SYNTHESIS_PER_DAY. A flag wins over a variable, and a variable
-over the file. Secrets are read from variables only. The page /configuration of every directory lists all settings.
+Settings can be flags, environment variables, or keys of a configuration file: the one that --config or
+TOLLBOOK_CONFIG names, else ./tollbook.toml, else /etc/tollbook/tollbook.toml with the variables of
+/etc/tollbook/tollbook.env. One rule gives all three names: the key per_day of the section [synthesis] is the flag
+--synthesis-per-day and the variable TOLLBOOK_SYNTHESIS_PER_DAY. A flag wins over a variable, and a variable over
+the file. Secrets are read from variables only. The page /configuration of every directory lists all settings.
 
 EXIT STATUS
 
@@ -72,11 +73,14 @@ EXIT STATUS
 		newLintCommand(), newManualCommand(), newReadyCommand(), newDoctorCommand(c),
 		newExport(), newImport(), newMigrateCommand(), newConfigCommand(c), newCompletionCommand())
 	addReaderCommands(cmd)
-	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml if it exists (TOLLBOOK_CONFIG)")
+	cmd.PersistentFlags().String("config", "", "configuration `file`; else ./tollbook.toml, else /etc/tollbook/tollbook.toml (TOLLBOOK_CONFIG)")
 	log.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() || strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
 			return nil // it only prints its help or completions
+		}
+		if err := settings.UseSystem(cmd, settings.SystemFolder, cmd.ErrOrStderr()); err != nil {
+			return err
 		}
 		if err := settings.CheckVariables(os.Environ()); err != nil {
 			return err
@@ -91,7 +95,9 @@ EXIT STATUS
 		return nil
 	}
 	settings.AddOldFlags(cmd)
-	registerCompletions(cmd, func(cmd *cobra.Command) error { return c.Configure(cmd, os.Getenv, io.Discard) })
+	registerCompletions(cmd, func(cmd *cobra.Command) error {
+		return errors.Join(settings.UseSystem(cmd, settings.SystemFolder, io.Discard), c.Configure(cmd, os.Getenv, io.Discard))
+	})
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
 			f := invalid.GetFlag()

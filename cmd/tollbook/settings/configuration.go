@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,12 +89,11 @@ func (c *Configuration) readFile(cmd *cobra.Command, getenv func(string) string)
 	}
 	isNamed := path != ""
 	if !isNamed {
-		path = DefaultFile
+		if path = DefaultFile; !hasDefaultFile() {
+			return nil
+		}
 	}
 	data, err := ReadFile(path, maxFileBytes)
-	if !isNamed && errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
 	}

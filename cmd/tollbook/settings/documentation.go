@@ -79,8 +79,9 @@ Where settings are read from, and every setting with its key, flag, variable and
 
 ## Sources
 
-Settings are read from ´./tollbook.toml´, or from the file that ´--config´ or ´TOLLBOOK_CONFIG´ names. A flag wins over
-a variable, a variable over the file. ´tollbook config´ prints every setting in force and its origin.
+Settings are read from the file that ´--config´ or ´TOLLBOOK_CONFIG´ names, else from ´./tollbook.toml´, else from
+´/etc/tollbook/tollbook.toml´ with the variables in ´/etc/tollbook/tollbook.env´ that are not set. A flag wins over a
+variable, a variable over the file. ´tollbook config´ prints every setting in force and its origin.
 
 ## Names
 

@@ -26,7 +26,7 @@ var Variables = []Variable{
 	{Name: "OPENAI_API_KEY", shown: true, Meaning: "key for the API of synthesis.base_url"},
 	{Name: "TOLLBOOK_SIGNING_KEY", shown: true,
 		Meaning: "the key that signs checkpoints, in place of the file of publish.key"},
-	{Name: configVariable, Meaning: "configuration file, in place of ./tollbook.toml"},
+	{Name: configVariable, Meaning: "configuration file, in place of ./tollbook.toml or that of the machine"},
 	{Name: "TOLLBOOK_POSTGRES_BIN", Meaning: "folder of the programs of Postgres, for the private server"},
 }
 
