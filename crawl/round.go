@@ -37,6 +37,31 @@ func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	return report, cmp.Or(ctx.Err(), c.uplinkError())
 }
 
+// Visit visits services that are due when it starts, by id, and no others. It ends early as Round does.
+func (c *Crawler) Visit(ctx context.Context, ids []int64) (Report, error) {
+	began := c.o.Now()
+	c.uplink.forget()
+	report, err := c.visitAll(ctx, len(ids), func(ctx context.Context) ([]postgres.DueService, error) {
+		for len(ids) > 0 && ctx.Err() == nil && !c.uplink.isDown() {
+			id := ids[0]
+			ids = ids[1:]
+			s, err := c.db.TakeService(ctx, id, c.o.Now(), c.lease())
+			if err != nil {
+				return nil, err
+			}
+			if s != nil { // else another visitor was first
+				return []postgres.DueService{*s}, nil
+			}
+		}
+		return nil, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return report, err
+	}
+	report.Took = c.o.Now().Sub(began)
+	return report, cmp.Or(ctx.Err(), c.uplinkError())
+}
+
 // runVisits visits services as they become due until ctx ends: running visits are given up, finished ones are stored.
 func (c *Crawler) runVisits(ctx context.Context) error {
 	w := dueWaiter{c: c}

@@ -36,6 +36,7 @@ var flagValues = map[string][]string{
 
 // argumentValues return the values of a command's argument.
 var argumentValues = map[string]func(cmd *cobra.Command) []string{
+	"tollbook crawl":           slugs,
 	"tollbook rollback":        snapshots,
 	"tollbook services edit":   slugs,
 	"tollbook services hide":   slugs,

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
+	"tollbook/site/postgres"
 )
 
 // crawlOptions are the flags of crawl.
@@ -32,6 +35,7 @@ type crawlOptions struct {
 	BaseURL          string
 	FacilitatorEvery time.Duration
 	Once             bool
+	All              bool
 	JSON             bool
 }
 
@@ -46,10 +50,14 @@ func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	o.synthesisOptions.AddFlags(f)
 	settings.AddFlag(f, "schedule.facilitators", &o.FacilitatorEvery)
 	f.BoolVar(&o.Once, "once", false, "visit everything that is due, then exit")
+	f.BoolVar(&o.All, "all", false, "visit every listed service now, due or not, then exit")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
-func (o *crawlOptions) validate() error {
+func (o *crawlOptions) validate(slugs []string) error {
+	if o.All && len(slugs) > 0 {
+		return terminal.UsageErrorf("--all visits every service: leave out %s", slugs[0])
+	}
 	if o.FacilitatorEvery < 0 {
 		return terminal.UsageErrorf("--schedule-facilitators %s: use 0 or more", o.FacilitatorEvery)
 	}
@@ -59,11 +67,11 @@ func (o *crawlOptions) validate() error {
 func newCrawlCommand() *cobra.Command {
 	var o crawlOptions
 	cmd := &cobra.Command{
-		Use:   "crawl",
+		Use:   "crawl [SLUG ...]",
 		Short: "Visit services and store what they charge",
 		Long: `Crawl visits each service that is due: it requests the service's endpoints without paying, and stores
 their responses in the database (DATABASE_URL, or the private one of --data). It does not change what is published;
-build does.
+build does. With slugs it visits these services now, due or not, and does nothing else.
 
 Once a day it reads the documents of each service's site, if robots.txt allows it, which may declare more endpoints.
 Once a week it asks the registry of each domain (RDAP) when the domain was registered. It probes the submissions
@@ -86,16 +94,17 @@ EXIT STATUS
 
 0 if every due service was visited, whatever its state; 1 if the crawl itself failed or reached no host; 2 for an
 error in the command line or the configuration, such as a missing --crawl-contact.`,
-		Example: "  tollbook crawl --once",
-		Args:    arguments(),
-		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
+		Example: "  tollbook crawl --once\n  tollbook crawl acme-quotes",
+		PreRunE: func(_ *cobra.Command, slugs []string) error { return o.validate(slugs) },
+		RunE: func(cmd *cobra.Command, slugs []string) error {
+			return runCrawl(cmd.Context(), o, slugs, cmd.OutOrStdout())
+		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
+func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Writer) error {
 	guard, err := o.guard()
 	if err != nil {
 		return err
@@ -117,6 +126,12 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err := o.checkContact(ctx, db, guard); err != nil {
 		return err
 	}
+	var now []int64 // services that do not wait until they are due
+	if o.All || len(slugs) > 0 {
+		if now, err = visitable(ctx, db.DB, slugs); err != nil {
+			return err
+		}
+	}
 	warnOfProxy(logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
@@ -133,13 +148,29 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	}
 	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent(), Signer: signer})
 	defer c.Close()
-	if !o.Once {
+	if now != nil {
+		if err := db.MakeDue(ctx, now, time.Now()); err != nil {
+			return err
+		}
+	} else if !o.Once {
 		return c.Run(ctx)
 	}
-	visits, err := c.Round(ctx)
+	var visits crawl.Report
+	if len(slugs) > 0 {
+		visits, err = c.Visit(ctx, now)
+	} else {
+		visits, err = c.Round(ctx)
+	}
 	bar.Finish()
 	if err != nil {
 		return err
+	}
+	next, _, err := db.NextDue(ctx)
+	if err != nil {
+		return err
+	}
+	if len(slugs) > 0 {
+		return report.Visits(stdout, visits, next, o.JSON)
 	}
 	gathered, err := c.Gather(ctx)
 	if err != nil {
@@ -159,7 +190,39 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	if options.Synthesis.Client == nil {
-		return report.Crawl(stdout, visits, gathered, nil, o.JSON)
+		return report.Crawl(stdout, visits, next, gathered, nil, o.JSON)
 	}
-	return report.Crawl(stdout, visits, gathered, &synthesized, o.JSON)
+	return report.Crawl(stdout, visits, next, gathered, &synthesized, o.JSON)
+}
+
+// visitable returns the ids of the services with slugs, in this order, or of all listed ones without any. It refuses a
+// service that is not visited.
+func visitable(ctx context.Context, db *postgres.DB, slugs []string) ([]int64, error) {
+	list, err := db.Services(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	if len(slugs) == 0 {
+		for _, s := range list {
+			if s.State == postgres.StateListed {
+				ids = append(ids, s.ID)
+			}
+		}
+		return ids, nil
+	}
+	for _, slug := range slugs {
+		i := slices.IndexFunc(list, func(s postgres.Service) bool { return s.Slug == slug })
+		switch {
+		case i < 0:
+			return nil, errNoService(slug)
+		case list[i].StateBeforeOptOut != nil:
+			return nil, fmt.Errorf("%s is not visited: its owner opted out", slug)
+		case list[i].State != postgres.StateListed:
+			return nil, fmt.Errorf("%s is %s, and not visited; tollbook services resume %s changes that", slug, list[i].State,
+				slug)
+		}
+		ids = append(ids, list[i].ID)
+	}
+	return ids, nil
 }

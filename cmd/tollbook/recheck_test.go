@@ -46,6 +46,22 @@ func TestRecheckContract(t *testing.T) {
 	if n := crawl(); first == 0 || n != first {
 		t.Fatalf("%d requests, then %d", first, n)
 	}
+	for _, arg := range []string{"acme", "--all"} {
+		out := ran(t, env, "crawl", arg, "--crawl-allow-private", shop.Listener.Addr().String(), "--crawl-host-gap", "1ms")
+		if n := visits.Load(); !strings.HasPrefix(out, "1 services visited in ") || n == first {
+			t.Errorf("crawl %s: %s; requests %d, before %d", arg, out, n, first)
+		}
+		first = visits.Load()
+	}
+	if out := ran(t, env, "crawl", "--once"); !strings.Contains(out, "none was due; the next visit is at 20") {
+		t.Errorf("when nothing is due: %s", out)
+	}
+	for _, tt := range []struct{ slug, want string }{
+		{"other", "other is paused, and not visited; tollbook services resume other changes that"},
+		{"none", `no service "none" is listed`},
+	} {
+		fails(t, env, tt.want, "crawl", tt.slug)
+	}
 	ran(t, env, "build", "--data", data)
 	base, server := serving(t, env, data, "--serve-metrics", "127.0.0.1:0")
 	metrics := server.await(t, "Metrics on ")

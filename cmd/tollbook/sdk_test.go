@@ -75,7 +75,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 		dataOptions: data, Once: true, JSON: true, paceOptions: paceOptions{HostGap: time.Millisecond},
 		visitOptions: visitOptions{AllowPrivate: []string{address}},
 	}
-	if err := runCrawl(t.Context(), crawl, &report); err != nil {
+	if err := runCrawl(t.Context(), crawl, nil, &report); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(report.String(), `"online":1`) {

@@ -19,6 +19,17 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 	return ids, nil
 }
 
+// MakeDue makes services due at now, by id. One that is due already, or is being visited, keeps its time.
+func (db *DB) MakeDue(ctx context.Context, ids []int64, now time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE service_states SET next_check_at = $2
+		WHERE service_id = ANY ($1) AND next_check_at > $2 AND lease_ends IS DISTINCT FROM next_check_at`, ids, now)
+	if err != nil {
+		return fmt.Errorf("make services due: %w", err)
+	}
+	return nil
+}
+
 // DueSites returns the ids of up to limit services whose site is to be read, those never read first. It leases none.
 func (db *DB) DueSites(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := rows.Column[int64](ctx, db.pool, `
