@@ -98,6 +98,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows the ids`},
 		{"submissions reject 7", "--reason is missing; the submitter reads it"},
 		{"services import ftp://x.example/a.json", `"ftp://x.example/a.json": give a file, or a URL`},
+		{"submissions forget acme", `"acme" is no e-mail address`},
 		{"submissions approve", "approve needs either IDs, or --grade or --verified; tollbook submissions list shows"},
 		{"services verify", "SLUG is missing; see tollbook services verify --help"},
 		{"mcp --http --listen 0.0.0.0:4021",

@@ -180,6 +180,7 @@ var commandLines = map[string][]string{
 	"services opt-outs":   {"--data", "%DIR/data"},
 	"show":                {"nobody", "--directory", "%URL"},
 	"submissions approve": {"--verified", "--yes", "--data", "%DIR/data"},
+	"submissions forget":  {"x@example.com", "--data", "%DIR/data"},
 	"submissions list":    {"--data", "%DIR/data"},
 	"sources accept":      {"cdp", "--data", "%DIR/data"},
 	"sources disable":     {"cdp", "--data", "%DIR/data"},

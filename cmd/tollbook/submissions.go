@@ -6,7 +6,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +20,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/site"
 	"tollbook/site/listing"
+	"tollbook/site/postgres/inbox"
 )
 
 // newSubmissions returns the command submissions with its subcommands.
@@ -27,7 +31,7 @@ func newSubmissions() *cobra.Command {
 		Long: `Submissions shows what owners sent to "tollbook serve --serve-submissions", and approves or rejects it.
 No service is listed before somebody approves it.` + groupStatus,
 	},
-		newSubmissionsList(), newSubmissionsShow(), newApprove(), newReject())
+		newSubmissionsList(), newSubmissionsShow(), newApprove(), newReject(), newForget())
 }
 
 func newSubmissionsList() *cobra.Command {
@@ -140,4 +144,68 @@ EXIT STATUS
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "`sentence` or two for the submitter")
 	return cmd
+}
+
+func newForget() *cobra.Command {
+	var o struct {
+		dataOptions
+		Yes, JSON bool
+	}
+	cmd := &cobra.Command{
+		Use:   "forget ADDRESS",
+		Short: "Erase what somebody sent, by their e-mail address",
+		Long: `Forget erases the submissions and suggestions that were sent with an e-mail address, with their decisions. Of a
+submission that was approved it erases the address and the notes: the service stays listed, and "tollbook services
+remove" erases that. It says what it would erase and asks first; without a terminal it needs --yes.
+
+The addresses of messages are erased without it 90 days after the decision. Backups and exports are yours to delete.
+
+EXIT STATUS
+
+0 if nothing of the sender is stored any more, 1 if not.`,
+		Example: "  tollbook submissions forget anna@acme.example",
+		Args:    arguments("ADDRESS"),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !strings.Contains(args[0], "@") {
+			return terminal.UsageErrorf("%q is no e-mail address", args[0])
+		}
+		return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
+			return runForget(cmd.Context(), db, args[0], o.Yes, o.JSON, streamsOf(cmd))
+		})
+	}
+	o.dataOptions.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.JSON, "json", false, "print what was erased as JSON")
+	return cmd
+}
+
+func runForget(ctx context.Context, db *run.Database, address string, yes, asJSON bool, s streams) error {
+	sent, err := db.Sent(ctx, address)
+	if err != nil {
+		return err
+	}
+	if !yes && sent != (inbox.Forgotten{}) {
+		fmt.Fprintf(s.Err, "With %s were sent %s that led to no listing, and %s that did.\n", address,
+			count(sent.Erased, "message"), count(sent.Emptied, "submission"))
+		agreed, err := confirm(ctx, s.In, s.Err, "Erase the former, and the sender of the latter?")
+		switch {
+		case errors.Is(err, errNoTerminal):
+			return errors.New("nothing was erased: run the command again with --yes")
+		case err != nil:
+			return err
+		case !agreed:
+			return errors.New("nothing was erased")
+		}
+	}
+	forgotten, err := db.Forget(ctx, address)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return report.JSON(s.Out, forgotten)
+	}
+	_, err = fmt.Fprintf(s.Out, "Erased %s, and the sender of %s\n", count(forgotten.Erased, "message"),
+		count(forgotten.Emptied, "approved submission"))
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/inbox"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -20,7 +21,8 @@ import (
 //   - sums of amounts and senders by day that are more than 90 days old;
 //   - answers about recipients that no current price names;
 //   - claims of recipients that no price and no offer of 90 days names;
-//   - the oldest former terms of services that changed theirs more than checks.RetainTerms allows.
+//   - the oldest former terms of services that changed theirs more than checks.RetainTerms allows;
+//   - the senders of messages that were decided about more than 90 days ago.
 //
 // All other sums by day stay. A clock alone deletes nothing: as many later days must have checks, and a later
 // settlement must exist. So a clock that is a year ahead deletes no more than the days that really ended.
@@ -40,6 +42,9 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	}
 	if err == nil {
 		err = db.Transact(ctx, func(tx pgx.Tx) error { return checks.RetainTerms(ctx, tx) })
+	}
+	if err == nil {
+		err = db.Transact(ctx, func(tx pgx.Tx) error { return inbox.RetainSenders(ctx, tx, now) })
 	}
 	if err != nil {
 		return fmt.Errorf("delete old rows as of %s: %w", now.UTC().Format(time.DateOnly), err)
