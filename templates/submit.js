@@ -25,7 +25,8 @@
 			if (!field) rest += (rest ? "; " : "") + f.field + " " + f.message;
 			else {
 				field.setAttribute("aria-invalid", "true");
-				show(document.getElementById(f.field + "-fault"), f.message);
+				show(document.getElementById(f.field + "-fault"),
+					field.value.trim() ? f.message : field.dataset.missing || f.message);
 			}
 		}
 		show(document.getElementById("fault"),

@@ -24,6 +24,7 @@ import (
 type field struct {
 	Name, Label, Hint, Value, Fault string
 	Kind                            string // of an input; "" for a text area or a choice
+	Missing                         string // what to do if it is empty; "" if it may be
 	Max                             int    // in characters
 	Optional                        bool
 	IsChoice                        bool
@@ -44,21 +45,21 @@ type kind struct {
 
 var kinds = map[string]kind{
 	"submit": {"submission", "", "Submit for review", []field{
-		{Name: "service_name", Label: "Service name", Kind: "text", Max: listing.MaxName},
-		{Name: "description", Label: "Description", Hint: "One or two sentences.", Max: listing.MaxDescription},
-		{Name: "url", Label: "Base URL", Hint: "The URL that endpoint paths are appended to, such as " +
+		{Name: "service_name", Label: "Service name", Missing: "Enter a service name.", Kind: "text", Max: listing.MaxName},
+		{Name: "description", Label: "Description", Missing: "Enter a description.", Hint: "One or two sentences.", Max: listing.MaxDescription},
+		{Name: "url", Label: "Base URL", Missing: "Enter a base URL.", Hint: "The URL that endpoint paths are appended to, such as " +
 			"https://api.acme.example. Free hosting and tunnel domains are not accepted.",
 			Kind: "url", Max: listing.MaxURL},
 		{Name: "endpoints", Label: "Paid endpoints", Hint: "One path per line, such as /quote or POST /search.",
-			Max: listing.MaxEndpoints * (listing.MaxPath + 10)},
-		{Name: "category", Label: "Category", IsChoice: true},
-		{Name: "website_url", Label: "Website", Kind: "url", Max: listing.MaxURL},
+			Missing: "Enter at least one path.", Max: listing.MaxEndpoints * (listing.MaxPath + 10)},
+		{Name: "category", Label: "Category", Missing: "Choose a category.", IsChoice: true},
+		{Name: "website_url", Label: "Website", Missing: "Enter a website.", Kind: "url", Max: listing.MaxURL},
 		{Name: "email", Label: "Your email address", Hint: "For questions only. It is never published.",
-			Kind: "email", Max: 254},
+			Missing: "Enter your email address.", Kind: "email", Max: 254},
 		{Name: "notes", Label: "Notes for the reviewer", Max: site.MaxNotes, Optional: true},
 	}},
 	"suggestions": {"suggestion", "suggestion-", "Send", []field{
-		{Name: "text", Label: "Your suggestion", Max: site.MaxSuggestion,
+		{Name: "text", Label: "Your suggestion", Missing: "Enter your suggestion.", Max: site.MaxSuggestion,
 			Hint: "What is wrong, and how you know. The URL of a page or document helps."},
 		{Name: "category", Label: "What it is about", Optional: true, IsChoice: true, Options: []option{
 			{"correction", "A correction"}, {"service", "A service to list"}, {"feature", "A feature"},
@@ -104,6 +105,9 @@ func render(call, action string, f site.Form) (template.HTML, error) {
 			problem = strings.TrimPrefix(problem+"; "+fault.Field+" "+fault.Message, "; ")
 		} else {
 			fields[i].Fault = fault.Message
+			if strings.TrimSpace(fields[i].Value) == "" && fields[i].Missing != "" {
+				fields[i].Fault = fields[i].Missing
+			}
 		}
 	}
 	var b strings.Builder

@@ -77,3 +77,24 @@ func TestFillForm(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyFields checks that a form says what to do about a field that was left empty, and shows the fault of another.
+func TestEmptyFields(t *testing.T) {
+	t.Parallel()
+	form, err := lists.Submission("", []string{"AI"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := lists.FillForm([]byte(form), "submit", site.Form{Values: map[string]string{"email": "acme", "url": "  "},
+		Faults: []site.ErrorField{{Field: "service_name", Message: "is missing"}, {Field: "url", Message: "is missing"},
+			{Field: "endpoints", Message: "must be a list of 1 to 25 paths; got 0"}, {Field: "email", Message: "has no @"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`id="service_name-fault">Enter a service name.<`, `id="url-fault">Enter a base URL.<`,
+		`id="endpoints-fault">Enter at least one path.<`, `id="email-fault">has no @<`} {
+		if !strings.Contains(string(part), want) {
+			t.Errorf("the form lacks %s", want)
+		}
+	}
+}
