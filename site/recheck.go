@@ -8,7 +8,7 @@ const (
 	RecheckGap      = 10 * time.Minute // from one re-check of a service to the next
 	RechecksPerDay  = 12               // of one service in 24 hours
 	RechecksPerHour = 10               // that one client may ask for, of all services together
-	// RecheckAfter is how long after a check a re-check would tell nothing new.
+	// RecheckAfter is how long after a check a re-check would tell nothing new; at most a third of the time between visits.
 	RecheckAfter = time.Minute
 )
 

@@ -51,17 +51,18 @@ func (b *Inbox) RequestRecheck(ctx context.Context, r site.IncomingRecheck) (sit
 
 // service is what a re-check needs of a service.
 type service struct {
-	id      int64
-	state   string
-	checked *time.Time
+	id       int64
+	state    string
+	checked  *time.Time
+	interval time.Duration // from one visit to the next, as long as the service works
 }
 
 // lockService reads a service and locks the row that says when it is due.
 func lockService(ctx context.Context, tx pgx.Tx, slug string) (s service, err error) {
 	err = tx.QueryRow(ctx, `
-		SELECT id, listing_state, last_checked_at FROM services JOIN service_states ON service_id = id
+		SELECT id, listing_state, last_checked_at, check_interval FROM services JOIN service_states ON service_id = id
 		WHERE slug = $1 AND listing_state <> 'hidden' FOR NO KEY UPDATE OF service_states`, slug).
-		Scan(&s.id, &s.state, &s.checked)
+		Scan(&s.id, &s.state, &s.checked, &s.interval)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = site.ErrNotFound
 	}
@@ -79,9 +80,10 @@ func (s service) check(now time.Time) error {
 	if s.checked == nil {
 		return nil
 	}
+	after := min(site.RecheckAfter, s.interval/3)
 	// A check in the future was recorded while a clock was ahead.
-	if ago := now.Sub(*s.checked); ago.Abs() < site.RecheckAfter {
-		return newLimitError(site.RecheckAfter-max(ago, 0), "this service was checked within the last minute")
+	if ago := now.Sub(*s.checked); ago.Abs() < after {
+		return newLimitError(after-max(ago, 0), "this service was checked %d seconds ago", int(max(ago, 0).Seconds()))
 	}
 	return nil
 }

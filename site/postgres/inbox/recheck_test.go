@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -217,20 +218,45 @@ func TestRecheckMessages(t *testing.T) {
 		}
 		return over.Message
 	}
-	const checked = "this service was checked within the last minute; ask again in "
 	const requested = "a re-check of this service was requested within the last 10 minutes; ask again in "
 	for _, tt := range []struct {
 		after time.Duration
 		want  string
 	}{
-		{0, checked + "60 seconds"},
-		{time.Minute - time.Millisecond, checked + "1 second"},
+		{0, "this service was checked 0 seconds ago; ask again in 60 seconds"},
+		{time.Minute - time.Millisecond, "this service was checked 59 seconds ago; ask again in 1 second"},
 		{time.Minute, "<nil>"},
 		{time.Minute + time.Second, requested + "10 minutes"},
 		{9*time.Minute - time.Second, requested + "3 minutes"},
 		{9 * time.Minute, requested + "120 seconds"},
 	} {
 		if got := request(tt.after); got != tt.want {
+			t.Errorf("after %s: %s; want %s", tt.after, got, tt.want)
+		}
+	}
+}
+
+// TestRecheckOfFrequentVisits checks that a service that is visited every 15 seconds, as in a demo, may be asked for a third
+// of that after a visit.
+func TestRecheckOfFrequentVisits(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	l := listing("a")
+	l.Interval = 15 * time.Second
+	if err := db.AddListings(t.Context(), []postgres.Listing{l}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.TakeServices(t.Context(), noon, time.Hour, 1)
+	if err != nil || len(due) != 1 {
+		t.Fatalf("due: %v, %v", due, err)
+	}
+	visit(t, db, &due[0], noon)
+	for _, tt := range []struct {
+		after time.Duration
+		want  string
+	}{{4 * time.Second, "4 seconds ago; ask again in 1 second"}, {5 * time.Second, "<nil>"}} {
+		_, err := db.RequestRecheck(t.Context(), site.IncomingRecheck{Slug: "a", Client: "1", At: noon.Add(tt.after)})
+		if got := fmt.Sprint(err); !strings.Contains(got, tt.want) {
 			t.Errorf("after %s: %s; want %s", tt.after, got, tt.want)
 		}
 	}
