@@ -324,7 +324,15 @@ func TestSubmissionForm(t *testing.T) {
 		t.Errorf("with a fault: %d %v\n%s", a.status, a.header, a.body)
 	}
 	form.Set("url", "https://api.acme.example")
-	a = post(t, base+"/v1/submit", media, form.Encode())
+	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
+		a = post(t, base+"/v1/submit", media, form.Encode(), header...)
+		if a.status != 400 || !strings.Contains(a.body, "the form is on a page of another site") {
+			t.Errorf("%s: %d\n%s", header, a.status, a.body)
+		}
+		a = post(t, base+"/v1/services/acme/recheck", "", "", header...)
+		wrong(t, "a re-check with "+header[0], a, 400, "bad_request")
+	}
+	a = post(t, base+"/v1/submit", media, form.Encode(), "Sec-Fetch-Site", "same-origin", "Origin", "https://acme.example")
 	if a.status != 201 || !strings.Contains(a.body, "/v1/submissions/") || !strings.Contains(a.body, "/quote: ") {
 		t.Errorf("without: %d\n%s", a.status, a.body)
 	}

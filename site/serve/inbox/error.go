@@ -32,6 +32,8 @@ func ErrorOf(err error) (site.Error, bool) {
 	case errors.Is(err, errBrokenBody):
 		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body ended early",
 			[]site.ErrorField{{Field: "body", Message: "ended early"}}
+	case errors.Is(err, errForeignForm):
+		e.Type, e.Message = site.ErrorBadRequest, "the form is on a page of another site; use the one of this directory"
 	case errors.As(err, &over):
 		e.Code, e.Type, e.Message = http.StatusTooManyRequests, site.ErrorRateLimited, over.Message
 	case errors.As(err, &unvisited):

@@ -30,6 +30,9 @@ type request struct {
 func (h *Handler) read(w http.ResponseWriter, r *http.Request, segment, client string) (q *request, err error) {
 	q = &request{segment: segment, client: client}
 	if q.media, err = mediaType(r); err == nil {
+		err = checkOrigin(r, q.media)
+	}
+	if err == nil {
 		q.key, err = idempotencyKey(r)
 	}
 	if err == nil {
@@ -58,6 +61,8 @@ var (
 	errSlowBody = errors.New("the body did not arrive in time")
 	errCrowded  = errors.New("too many submissions at once")
 
+	errForeignForm = errors.New("the form is on a page of another site")
+
 	errBrokenBody = errors.New("the body ended early")
 )
 
@@ -65,6 +70,17 @@ var (
 type keyError struct{ message string }
 
 func (e *keyError) Error() string { return "Idempotency-Key " + e.message }
+
+// checkOrigin refuses what a page of another site can send in the name of its visitor without asking: a form, or nothing.
+// For JSON a browser asks first, and is told that any page may send it.
+func checkOrigin(r *http.Request, media string) error {
+	if (media == mediaForm || r.ContentLength == 0) && crossOrigin.Check(r) != nil {
+		return errForeignForm
+	}
+	return nil
+}
+
+var crossOrigin = http.NewCrossOriginProtection()
 
 // mediaType returns the media type of a request's body. It accepts JSON and forms in UTF-8 without encoding.
 func mediaType(r *http.Request) (string, error) {
