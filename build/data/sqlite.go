@@ -9,8 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	_ "modernc.org/sqlite" // the driver
 )
 
 // SQLiteFile is an SQLite file of several tables that is being written, with indexes and views for the questions.

@@ -98,3 +98,39 @@ func TestSQLiteStatements(t *testing.T) {
 		}
 	}
 }
+
+// TestQueryWritesNothing checks that no statement of a stranger makes a file or a value without bound.
+func TestQueryWritesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tables.sqlite")
+	f, err := data.CreateSQLite(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	db, err := data.OpenSQLite(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, query := range []string{
+		"VACUUM INTO '" + filepath.Join(dir, "copy") + "'", "PRAGMA query_only=0; VACUUM INTO '" + filepath.Join(dir, "copy") + "'",
+		"ATTACH '" + filepath.Join(dir, "new") + "' AS x", "PRAGMA query_only=0; ATTACH '" + filepath.Join(dir, "new") +
+			"' AS x; CREATE TABLE x.t (a)",
+		"CREATE TABLE t (a)", "SELECT zeroblob(100000000)", "SELECT hex(zeroblob(10000000))",
+	} {
+		if _, rows, err := data.QuerySQLite(t.Context(), db, query, 0); err == nil {
+			t.Errorf("%s: %d rows, no error", query, len(rows))
+		}
+	}
+	if _, rows, err := data.QuerySQLite(t.Context(), db, "SELECT 1 + 1", 0); err != nil || *rows[0][0] != "2" {
+		t.Errorf("a query after them: %v, %v", rows, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("files: %v, %v; want %s alone", left, err, path)
+	}
+}

@@ -6,13 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// Limits of a connection that a query runs on, beside those of OpenSQLite: it attaches no file, which VACUUM INTO does too,
+// and no value has more than maxValue bytes. The file and the query may come from a stranger.
+const maxValue = 16 << 20
+
 // QuerySQLite returns the names of a query's columns and at most limit of its rows, as texts; nil stands for NULL. A
-// limit of 0 is none.
+// limit of 0 is none. The query writes no file.
 func QuerySQLite(ctx context.Context, db *sql.DB, query string, limit int) (columns []string, list [][]*string,
 	err error) {
-	rows, err := db.QueryContext(ctx, query)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	for id, most := range map[int]int{sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LENGTH: maxValue} {
+		if _, err := sqlite.Limit(conn, id, most); err != nil {
+			return nil, nil, err
+		}
+	}
+	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,8 +60,12 @@ EXIT STATUS
 
 func runTablesQuery(ctx context.Context, o queryOptions, query string, stdout io.Writer) error {
 	path := filepath.Join(o.From, sqliteFile)
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return fmt.Errorf(`open tables: %w; "tollbook data pull URL --to %s" fetches them`, err, o.From)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("open tables: %s is no file", path)
 	}
 	db, err := data.OpenSQLite(path)
 	if err != nil {
@@ -102,7 +106,11 @@ func writeCSV(w io.Writer, columns []string, rows [][]*string) error {
 // printRows prints rows as a table. Texts of services are shown in one line, without invisible characters.
 func printRows(w io.Writer, columns []string, rows [][]*string) error {
 	to := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(to, strings.Join(columns, "\t"))
+	names := make([]string, len(columns))
+	for i, name := range columns {
+		names[i] = display.Line(name, display.MaxName)
+	}
+	fmt.Fprintln(to, strings.Join(names, "\t"))
 	for _, row := range rows {
 		shown := texts(row, "-")
 		for i := range shown {
