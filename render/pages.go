@@ -44,7 +44,7 @@ type Pages struct {
 	kinds         map[string]*template.Template // by kind of page
 	parts         *template.Template            // layout.html and parts.html
 	markdown      *texttemplate.Template        // files of templates/markdown
-	frames        map[string]*frame             // by kind of page; of the methodology by key
+	frames        map[string]*frame             // by kind of page
 	guides        []*guidePage
 	operatorPages []*guidePage // guides that the operator wrote
 	footer        template.HTML
