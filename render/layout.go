@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -80,7 +81,7 @@ func (p *Pages) renderFrames() error {
 
 func (p *Pages) renderFrame(kind string) (*frame, error) {
 	in := frameInput{
-		Site: p.site, Kind: kind, Stylesheet: p.assets[0].Key,
+		Site: p.site, Kind: kind, Stylesheet: cmp.Or(p.styles[kind], p.styles[""]),
 		Script: p.scripts[siteScript], LocalSearch: p.scripts[localScript], Font: p.font, Icon: FaviconKey,
 		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.operatorPages,
 	}
