@@ -24,7 +24,8 @@ type page struct {
 	Up          breadcrumb // the parent page; none if that is the home page
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
-	IsWarning   bool   // the picture says that the service must not be paid
+	Advice      string // level of the advice on the page's service, which has a picture of its own; "" for none
+	Preview     string // title in previews of links; Title unless set
 	Body        any    // the value of the page's own template
 
 	Site       Site
@@ -120,6 +121,7 @@ func (e *Renderer) render(p page) ([]byte, error) {
 func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	p.Site, p.Frame = e.pages.site, e.pages.frames[p.Kind]
 	p.Policy, p.Script = ContentSecurityPolicy, e.pages.scripts[p.Kind]
+	p.Preview = cmp.Or(p.Preview, p.Title)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	cards, err := e.cards()
 	if err != nil {
