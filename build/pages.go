@@ -67,7 +67,7 @@ func writeGroups(renderer *render.Renderer, put func(string, []byte, error) erro
 	return nil
 }
 
-// writeHTML writes the home page, lists, groups, the status, compare and changes pages, guides, Markdown pages, error
+// writeHTML writes the home page, lists, groups, the status, compare, market and changes pages, guides, Markdown pages, error
 // pages, pictures and assets.
 func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	put := func(key string, data []byte, err error) error {
@@ -104,6 +104,10 @@ func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	}
 	compare, err := renderer.ComparePage()
 	if err := put(bare("compare-page", "").Key(), compare, err); err != nil {
+		return err
+	}
+	market, err := renderer.MarketPage()
+	if err := put(bare("market-page", "").Key(), market, err); err != nil {
 		return err
 	}
 	changes, err := renderer.ChangesPage()

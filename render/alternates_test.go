@@ -15,6 +15,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/routes"
 	"tollbook/templates"
 )
@@ -99,26 +100,32 @@ func TestAlternates(t *testing.T) {
 				t.Errorf("%s %s of %d bytes: %v", name, key, len(tree[key]), err)
 			}
 		}
-		if want := 1 + len(s.Categories); name == "world" && len(pictures) < 2 || len(pictures) > want+8 {
+		if want := len(site.AdviceLevels) + len(s.Categories); name == "world" && len(pictures) < 2 || len(pictures) > want+8 {
 			t.Errorf("%s: %d pictures for %d categories", name, len(pictures), len(s.Categories))
 		}
 	}
 }
 
-// TestPictures checks that a service has the picture of its category, or that of the directory if the name of the
-// category cannot be drawn.
+// TestPictures checks that a service has the picture of the advice on it, with its name and price in words, and that a
+// category has its own, or that of the directory if its name cannot be drawn.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := world()
-	for i, c := range []string{"AI", "AI", "数据", "<script>alert(1)</script>"} {
+	for i, c := range []string{"AI", "AI", "数据"} {
 		s.Services[i].Item.Category, s.Services[i].Detail.Category = c, c
 	}
 	docs, _ := pagesOf(t, render.Site{}, s)
 	picture := func(key string) string { return attr(docs[key], "meta[property='og:image']", "content") }
 	of := func(i int) string { return picture("services/" + s.Services[i].Item.Slug + ".html") }
-	if home := picture("index.html"); of(0) != of(1) || of(0) != picture("categories/ai.html") || of(0) == home ||
-		of(2) != home || of(3) == home || picture("networks/bse.html") != home {
-		t.Errorf("pictures: home %s, AI %s and %s, not drawable %s, odd %s", home, of(0), of(1), of(2), of(3))
+	good := s.Services[0].Detail
+	title := attr(docs["services/"+good.Slug+".html"], "meta[property='og:title']", "content")
+	alt := attr(docs["services/"+good.Slug+".html"], "meta[property='og:image:alt']", "content")
+	if home := picture("index.html"); of(0) == home || !strings.Contains(of(0), "/card-"+
+		strings.ReplaceAll(good.Assessment.Advice.Level, "_", "-")+".") || picture("categories/ai.html") == home ||
+		picture("networks/bse.html") != home || alt != title ||
+		title != good.Name+": "+display.AdviceLevel(good.Assessment.Advice.Level)+", from $0.0025 a request" {
+		t.Errorf("pictures: home %s, service %s (%s, %s), category %s", home, of(0), title, alt,
+			picture("categories/ai.html"))
 	}
 }
 

@@ -44,10 +44,6 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range fonts {
-		name := strings.TrimPrefix(f.Key, "assets/")
-		style = bytes.ReplaceAll(style, []byte(fontName+path.Ext(name)), []byte(name))
-	}
 	p.font = fonts[0].Key
 	icons, err := p.readIcons()
 	if err != nil {
@@ -57,10 +53,17 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	for _, icon := range icons {
 		p.icons[icon.Key] = true
 	}
-	if style, err = minifyStyles(style); err != nil {
+	sheet, err := p.stylesheet("site", fonts, styleFiles...)
+	if err != nil {
 		return nil, err
 	}
-	assets := slices.Concat([]Asset{{Key: hashedKey("site", ".css", style), Bytes: style}}, fonts, icons)
+	documents, err := p.stylesheet("documents", fonts, documentStyles...)
+	if err != nil {
+		return nil, err
+	}
+	p.styles = map[string]string{"": sheet.Key, kindGuide: documents.Key, kindReference: documents.Key,
+		kindTypes: documents.Key}
+	assets := slices.Concat([]Asset{sheet, documents}, fonts, icons)
 	p.scripts = map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(scriptFiles)) {
 		data, err := p.readFiles(scriptFiles[name]...)
@@ -94,6 +97,25 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	}
 	p.scripts[localScript] = hashedKey(localScript, ".js", local)
 	return append(assets, Asset{Key: p.scripts[localScript], Bytes: local}), nil
+}
+
+// stylesheet returns files as one stylesheet with the operator's colours and the names of the typeface.
+func (p *Pages) stylesheet(name string, fonts []Asset, files ...string) (Asset, error) {
+	style, err := p.readFiles(files...)
+	if err != nil {
+		return Asset{}, fmt.Errorf("read stylesheet: %w", err)
+	}
+	if style, err = colourSet(style, p.site.Colours); err != nil {
+		return Asset{}, err
+	}
+	for _, f := range fonts {
+		name := strings.TrimPrefix(f.Key, "assets/")
+		style = bytes.ReplaceAll(style, []byte(fontName+path.Ext(name)), []byte(name))
+	}
+	if style, err = minifyStyles(style); err != nil {
+		return Asset{}, err
+	}
+	return Asset{Key: hashedKey(name, ".css", style), Bytes: style}, nil
 }
 
 // fontName names the files of the typeface. The stylesheet refers to them by it, and gets the names with digests.
@@ -144,7 +166,11 @@ var scriptFiles = map[string][]string{
 	kindFacilitator: {"chart.js"},
 }
 
-// styleFiles are the files of the stylesheet of all pages, in the order in which later rules win.
+// documentStyles are the files of the stylesheet of guides and of the reference, which are long and need no others.
+var documentStyles = []string{"site.css", "list.css", "service.css", "guide.css", "call.css", "reference.css", "phone.css",
+	"print.css"}
+
+// styleFiles are the files of the stylesheet of all other pages, in the order in which later rules win.
 var styleFiles = []string{"site.css", "home.css", "list.css", "service.css", "guide.css", "compare.css", "form.css",
 	"chart.css", "call.css", "reference.css", "money.css", "status.css", "phone.css", "print.css"}
 

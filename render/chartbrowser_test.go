@@ -73,7 +73,7 @@ func TestChartsInBrowser(t *testing.T) {
 		return date
 	}
 	want := result{Pointer: "20 Nov 2026", Touch: "20 Nov 2026", Keys: "13 Nov 2026", End: "20 Nov 2026",
-		Bound: "14 Nov 2026", Role: "slider 90 0", Wide: []int{10, 30, 129}, Ticks: []int{6, 4, 7},
+		Bound: "14 Nov 2026", Role: "slider 90 0", Wide: []int{10, 30, 129}, Ticks: []int{3, 4, 3},
 		Month: "Nov 2026: Mean of days 50%, Lowest day 0%, Days checked 2", FirstMonth: "Dec 2025: no checks",
 		Shown: "hidden shown hidden", MonthCSV: "Month,Mean of days,Lowest day,Days checked"}
 	for _, text := range []*string{&got.Pointer, &got.Touch, &got.Keys, &got.End, &got.Bound} {

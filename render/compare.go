@@ -35,8 +35,9 @@ func (e *Renderer) ComparePage() ([]byte, error) {
 	}
 	for _, g := range e.categories {
 		var slugs []string
-		for _, item := range g.services[:min(len(g.services), comparePeers)] {
-			if item.MinPriceUSD != nil {
+		for _, item := range g.services {
+			if item.MinPriceUSD != nil && isLive(item) && item.AdviceLevel != site.AdviceDoNotPay &&
+				len(slugs) < comparePeers {
 				slugs = append(slugs, item.Slug)
 			}
 		}
@@ -86,12 +87,18 @@ func (e *Renderer) Neighbours(item *site.ServiceListItem) Neighbours {
 	return of
 }
 
-// peers returns the services of the category with the nearest prices, the nearest first.
+// isLive reports whether a comparison with a service is worth suggesting. It must not read the advice, which is not
+// judged yet while the pages of services are rendered.
+func isLive(item *site.ServiceListItem) bool {
+	return item.Status == site.StatusOnline || item.Status == site.StatusDegraded
+}
+
+// peers returns the services of the category with the nearest prices, of those that are live, the nearest first.
 func (at position) peers() (near []Peer) {
 	services := at.group.services
 	for step := 1; len(near) < comparePeers && (at.index-step >= 0 || at.index+step < len(services)); step++ {
 		for _, i := range []int{at.index + step, at.index - step} {
-			if i >= 0 && i < len(services) && len(near) < comparePeers {
+			if i >= 0 && i < len(services) && len(near) < comparePeers && isLive(services[i]) {
 				near = append(near, Peer{services[i].Slug, services[i].Name})
 			}
 		}

@@ -42,11 +42,12 @@ func facilitatorsKey(order string) string {
 	return routes.Query{Route: routes.ByName(facilitatorsRoute)}.With("sort", order).Key()
 }
 
-// VolumeFiles returns the tables of the charts of all volume as CSV.
+// VolumeFiles returns the charts of all volume as tables in CSV and as pictures.
 func (e *Renderer) VolumeFiles() []Asset {
 	var files []Asset
 	for _, split := range e.volumeDays().Splits {
-		files = append(files, Asset{split.File, split.CSV()})
+		files = append(files, Asset{split.File, split.CSV()},
+			Asset{money.PictureKey(split.By), split.Picture(e.pictureSource(), e.pages.chartColours())})
 	}
 	return files
 }

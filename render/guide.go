@@ -68,7 +68,11 @@ func (p *Pages) readGuides() error {
 				return err
 			}
 		}
-		g, err := guide.Parse(source, p.linkAddress)
+		parse := guide.Parse
+		if file.route == methodologyRoute {
+			parse = guide.ParseLong
+		}
+		g, err := parse(source, p.linkAddress)
 		if err != nil {
 			return fmt.Errorf("render %s: %w", file.file, err)
 		}

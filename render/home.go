@@ -7,6 +7,7 @@ package render
 
 import (
 	"cmp"
+	"math/big"
 	"slices"
 	"sort"
 	"time"
@@ -88,7 +89,7 @@ type homeWords struct {
 // newHome returns the page of a snapshot.
 func newHome(s *site.Snapshot, cal *chart.Calendar, w homeWords) *homePage {
 	p := &homePage{Stats: s.Stats, Sentence: describeChange(&s.Status), Day: newDay(s, w),
-		VolumeChanges: largestVolumeChanges(s)}
+		VolumeChanges: largestVolumeChanges(s, nil)}
 	p.Networks = w.Networks[:min(maxNetworks, len(w.Networks))]
 	if len(s.Checks.Newest) > 0 {
 		p.LastCheck = &s.Checks.Newest[0].CheckedAt
@@ -132,12 +133,14 @@ func (p *homePage) addCategories(tags []site.Tag, w homeWords) {
 	}
 }
 
-// largestVolumeChanges returns the services whose volume changed most, up or down, the largest change first.
-func largestVolumeChanges(s *site.Snapshot) []volumeChange {
+// largestVolumeChanges returns the services whose volume changed most, up or down, the largest change first. Those with
+// less than the floor in 30 days are left out; nil is no floor.
+func largestVolumeChanges(s *site.Snapshot, floor *big.Rat) []volumeChange {
 	var largest []volumeChange
 	for _, l := range s.Listed() {
 		t := &l.Trend
-		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minTrendPayments {
+		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minTrendPayments ||
+			floor != nil && (t.VolumeUSD30d == nil || t.VolumeUSD30d.Rational().Cmp(floor) < 0) {
 			continue
 		}
 		m := volumeChange{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}

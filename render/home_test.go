@@ -175,7 +175,7 @@ func TestLargestVolumeChanges(t *testing.T) {
 		s.Services = append(s.Services, l)
 	}
 	var got []string
-	for _, m := range largestVolumeChanges(s) {
+	for _, m := range largestVolumeChanges(s, nil) {
 		got = append(got, m.Slug+" "+m.Way+" "+m.Text)
 	}
 	if diff := cmp.Diff([]string{"s2 down none in 7 days", "s1 down −75%", "s0 up +20%"}, got); diff != "" {

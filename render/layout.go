@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -23,7 +24,8 @@ type page struct {
 	Up          breadcrumb // the parent page; none if that is the home page
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
-	IsWarning   bool   // the picture says that the service must not be paid
+	Advice      string // level of the advice on the page's service, which has a picture of its own; "" for none
+	Preview     string // title in previews of links; Title unless set
 	Body        any    // the value of the page's own template
 
 	Site       Site
@@ -42,15 +44,17 @@ type page struct {
 type frame struct {
 	Links template.HTML // of the head: license, icons, stylesheet
 	Theme template.HTML // of the head: colours
-	Top   template.HTML // notice of sample data, navigation
-	Data  template.HTML // start of the footer, up to the links to the page's own data
-	Foot  template.HTML // of the footer, after these links
+	Top   template.HTML // notice of sample data, navigation, the search field on all pages but the home page
+	// the search field of the home page; its own template says where
+	Search template.HTML
+	Data   template.HTML // start of the footer, up to the links to the page's own data
+	Foot   template.HTML // of the footer, after these links
 }
 
 // frameInput is the value of the templates of a frame.
 type frameInput struct {
 	Site          Site
-	Kind, Key     string // of the page; Key matters for the methodology alone, a guide that the navigation names
+	Kind          string // of the page
 	Stylesheet    string // key of the stylesheet
 	Script        string // key of the script of all pages
 	LocalSearch   string // key of the script that searches where no server answers
@@ -64,24 +68,21 @@ type frameInput struct {
 	OperatorPages []*guidePage // the operator's own pages
 }
 
-// renderFrames renders the frames of all kinds of pages. That of the methodology has its key as name.
+// renderFrames renders the frames of all kinds of pages.
 func (p *Pages) renderFrames() error {
 	p.frames = map[string]*frame{}
 	for kind := range p.kinds {
 		var err error
-		if p.frames[kind], err = p.renderFrame(kind, ""); err != nil {
+		if p.frames[kind], err = p.renderFrame(kind); err != nil {
 			return err
 		}
 	}
-	key := bareKey(methodologyRoute, "")
-	var err error
-	p.frames[key], err = p.renderFrame(kindGuide, key)
-	return err
+	return nil
 }
 
-func (p *Pages) renderFrame(kind, key string) (*frame, error) {
+func (p *Pages) renderFrame(kind string) (*frame, error) {
 	in := frameInput{
-		Site: p.site, Kind: kind, Key: key, Stylesheet: p.assets[0].Key,
+		Site: p.site, Kind: kind, Stylesheet: cmp.Or(p.styles[kind], p.styles[""]),
 		Script: p.scripts[siteScript], LocalSearch: p.scripts[localScript], Font: p.font, Icon: FaviconKey,
 		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.operatorPages,
 	}
@@ -97,7 +98,7 @@ func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 		to   *template.HTML
 	}{
 		{"frame-links", &f.Links}, {"frame-theme", &f.Theme}, {"frame-top", &f.Top}, {"frame-data", &f.Data},
-		{"frame-foot", &f.Foot},
+		{"frame-foot", &f.Foot}, {"frame-search", &f.Search},
 	} {
 		var b strings.Builder
 		if err := p.parts.ExecuteTemplate(&b, part.name, in); err != nil {
@@ -106,14 +107,6 @@ func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 		*part.to = template.HTML(b.String()) // escaped by the template
 	}
 	return f, nil
-}
-
-// frame returns the frame of a page.
-func (p *Pages) frame(of *page) *frame {
-	if f, ok := p.frames[of.Key]; ok {
-		return f
-	}
-	return p.frames[of.Kind]
 }
 
 // render returns a page. Its facts are as of the snapshot unless p.Now is set.
@@ -126,8 +119,9 @@ func (e *Renderer) render(p page) ([]byte, error) {
 
 // render returns a page whose p.Now is set.
 func (e *ServiceRenderer) render(p page) ([]byte, error) {
-	p.Site, p.Frame = e.pages.site, e.pages.frame(&p)
+	p.Site, p.Frame = e.pages.site, e.pages.frames[p.Kind]
 	p.Policy, p.Script = ContentSecurityPolicy, e.pages.scripts[p.Kind]
+	p.Preview = cmp.Or(p.Preview, p.Title)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	cards, err := e.cards()
 	if err != nil {

@@ -253,7 +253,8 @@ func (e *Renderer) markdownPages() (pages []markdownPage) {
 	add("facilitators", "Facilitators", bare(facilitatorsRoute), bare("facilitators"), e.facilitatorsMarkdown())
 	add("matrix", "Facilitator support by network", bare(matrixRoute), bare("facilitator-matrix"), map[string]any{
 		"Facilitators": s.Matrix.Facilitators, "Kinds": money.SortKinds(s.Matrix.Kinds)})
-	add("flow", "Payment flow", bare(flowRoute), bare("flow"), money.NewFlow(&s.Flow, e.flowKey))
+	add("market", "Market", bare(marketRoute), bare("coverage"), e.market())
+	add("flow", "Payment flow", bare(flowRoute), bare("flow"), e.flow())
 	add("coverage", "Coverage and gaps", bare(coverageRoute), bare("coverage"), &s.Coverage)
 	add("groups", "Categories", bare(categoriesRoute), "", bySize(e.categories))
 	add("groups", "Networks", bare(networksRoute), "", bySize(e.networks))
@@ -289,6 +290,7 @@ func (e *Renderer) homeMarkdown() any {
 		"Pages": []markdownLink{{Title: "Services", Key: listKey(1)},
 			{Title: "Categories", Key: bareKey(categoriesRoute, "")}, {Title: "Networks", Key: bareKey(networksRoute, "")},
 			{Title: "Changes", Key: bareKey(changesRoute, "")}, {Title: "Status", Key: bareKey(statusRoute, "")},
+			{Title: "Market", Key: bareKey(marketRoute, "")},
 			{Title: "Facilitators", Key: bareKey(facilitatorsRoute, "")},
 			{Title: "Facilitator support by network", Key: bareKey(matrixRoute, "")},
 			{Title: "Payment flow", Key: bareKey(flowRoute, "")},

@@ -41,10 +41,11 @@ type Pages struct {
 	prefix        string // the path of BaseURL
 	assets        []Asset
 	scripts       map[string]string             // keys of scripts by name: a kind of page, or siteScript
+	styles        map[string]string             // keys of stylesheets by kind of page, "" for all others
 	kinds         map[string]*template.Template // by kind of page
 	parts         *template.Template            // layout.html and parts.html
 	markdown      *texttemplate.Template        // files of templates/markdown
-	frames        map[string]*frame             // by kind of page; of the methodology by key
+	frames        map[string]*frame             // by kind of page
 	guides        []*guidePage
 	operatorPages []*guidePage // guides that the operator wrote
 	footer        template.HTML
@@ -109,7 +110,7 @@ func NewPages(s Site) (*Pages, error) {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindTypes, kindGuide,
-		kindFacilitators, kindFacilitator, kindMatrix, kindFlow, kindCoverage, kindSources, kindSource, kindData,
+		kindFacilitators, kindFacilitator, kindMatrix, kindMarket, kindFlow, kindCoverage, kindSources, kindSource, kindData,
 		kindSubmit, kindSuggest, kindIncident,
 		kindGroups, kindGroup, kindChanges, kindCompare, kindSearch, kindFailure, kindNotFound} {
 		t, err := layout.Clone()

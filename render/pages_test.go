@@ -328,7 +328,7 @@ func TestServicePage(t *testing.T) {
 			Nth("tbody tr", 0, HasText("20 Nov, 23:41:01 up 402 650 ms 3")),
 			Nth("tbody tr", 7, HasText("down —not known —not known 0 connection refused")),
 			Nth("tbody tr", 8, HasText("not counted 402"))),
-		In("section[aria-labelledby=provenance]", HasText("CC-BY-4.0, attribution required"),
+		In(".provenance", HasText("CC-BY-4.0, attribution required"),
 			In("a[href='https://tollbook.example/services/acme']")))
 }
 
@@ -405,7 +405,7 @@ func TestAssets(t *testing.T) {
 	for _, a := range assets {
 		names = append(names, digest.ReplaceAllString(a.Key, "."))
 	}
-	if diff := cmp.Diff([]string{"assets/site.css", "assets/source-serif-4.woff2", "assets/source-serif-4.txt",
+	if diff := cmp.Diff([]string{"assets/site.css", "assets/documents.css", "assets/source-serif-4.woff2", "assets/source-serif-4.txt",
 		"favicon.svg", "apple-touch-icon.png", "favicon.ico",
 		"assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/home.js", "assets/reference.js",
 		"assets/search.js", "assets/service.js", "assets/site.js", "assets/source.js", "assets/submit.js",

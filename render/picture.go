@@ -76,19 +76,21 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	return append(icons, Asset{touchIconKey, touch}, Asset{oldIconKey, card.ICO(oldIconSize, old)}), nil
 }
 
-// cardSet contains the cards of a directory: its own, the warning, and one for each category.
+// cardSet contains the cards of a directory: its own, one for each level of the advice, and one for each category.
 type cardSet struct {
 	directory  picture
-	warning    picture // of the services that must not be paid
+	advice     map[string]picture // of services
 	categories map[string]picture
 	files      []Asset
 }
 
-// picture returns the card of a page: the warning, or that of its category. It returns that of the directory for "",
-// for a category without services, and for a name that cannot be drawn.
+// picture returns the card of a page: that of the advice on its service, or that of its category. It returns that of
+// the directory for "", for a category without services, and for a name that cannot be drawn. What is said of a
+// service's card names the service, because all cards of a level are the same.
 func (d *cardSet) picture(p *page) picture {
-	if p.IsWarning {
-		return d.warning
+	if one, ok := d.advice[p.Advice]; ok {
+		one.Alt = p.Preview
+		return one
 	}
 	if one, ok := d.categories[p.Category]; ok {
 		return one
@@ -96,8 +98,8 @@ func (d *cardSet) picture(p *page) picture {
 	return d.directory
 }
 
-// Pictures returns the cards as files. A service has none of its own: its page uses that of its category, or
-// the warning.
+// Pictures returns the cards as files. A service has none of its own, because drawing one takes longer than all of its
+// other files: its page uses that of its advice, and names the service and its price in the title of the preview.
 func (e *Renderer) Pictures() ([]Asset, error) {
 	d, err := e.cards()
 	if err != nil {
@@ -112,6 +114,14 @@ const (
 	maxCards      = 100
 	standardTitle = "What services charge per request, and whether they answer"
 )
+
+// adviceLines are the lines below a level of the advice on its card.
+var adviceLines = map[string]string{
+	site.AdviceGood:     "Checked without paying: it asks for a price and can be paid",
+	site.AdviceCaution:  "Something about this service is not as it should be",
+	site.AdviceDoNotPay: "A payment to this service is advised against",
+	site.AdviceUnknown:  "Not enough is known about this service yet",
+}
 
 // draw draws the cards, on all cores.
 func (e *Renderer) draw() (*cardSet, error) {
@@ -128,12 +138,16 @@ func (e *Renderer) draw() (*cardSet, error) {
 	if s.Sample {
 		c.Note = "Sample data"
 	}
-	warning := c
-	warning.Title, warning.Line = display.AdviceLevel(site.AdviceDoNotPay), "A payment to this service is advised against"
-	warning.Colours.Ink, warning.Colours.Accent = colours.OfAdvice(site.AdviceDoNotPay), colours.OfAdvice(site.AdviceDoNotPay)
-	cards, names, alts := []card.Card{c, warning}, []string{"", ""},
-		[]string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb), warning.Title + ": " + warning.Line}
-	stems := []string{"card", "card-do-not-pay"}
+	cards, names := []card.Card{c}, []string{""}
+	alts, stems := []string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}, []string{"card"}
+	for _, level := range site.AdviceLevels {
+		of := c
+		of.Title, of.Line = display.AdviceLevel(level), adviceLines[level]
+		of.Colours.Ink, of.Colours.Accent = colours.OfAdvice(level), colours.OfAdvice(level)
+		cards, names, alts = append(cards, of), append(names, level), append(alts, of.Title)
+		stems = append(stems, "card-"+strings.ReplaceAll(level, "_", "-"))
+	}
+	levels := len(cards) - 1
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
 	for _, g := range largest[:min(maxCards, len(largest))] {
@@ -159,14 +173,14 @@ func (e *Renderer) draw() (*cardSet, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	d := &cardSet{categories: map[string]picture{}, files: files}
+	d := &cardSet{advice: map[string]picture{}, categories: map[string]picture{}, files: files}
 	for i, f := range files {
 		one := picture{f.Key, alts[i], card.Width, card.Height}
-		switch i {
-		case 0:
+		switch {
+		case i == 0:
 			d.directory = one
-		case 1:
-			d.warning = one
+		case i <= levels:
+			d.advice[names[i]] = one
 		default:
 			d.categories[names[i]] = one
 		}

@@ -199,8 +199,20 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
 		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true,
-		IsWarning: d.Assessment.Advice.Level == site.AdviceDoNotPay, Now: newestFact(d), Body: s,
+		Advice: d.Assessment.Advice.Level, Preview: preview(d), Now: newestFact(d), Body: s,
 	}
+}
+
+// preview returns the title of a service in previews of links: its name, the advice and its price.
+func preview(d *site.ServiceDetail) string {
+	text := display.Line(display.Name(d.Name), display.MaxTitle) + ": " + display.AdviceLevel(d.Assessment.Advice.Level)
+	if d.MinPriceUSD != nil {
+		text += ", from " + display.Dollars(*d.MinPriceUSD) + " a request"
+		if d.PriceCondition != nil {
+			text += " (" + display.Line(*d.PriceCondition, display.MaxLine) + ")"
+		}
+	}
+	return text
 }
 
 // newestFact returns the time of the newest fact of a service. Its files show this time and not that of the build, so

@@ -21,7 +21,7 @@ func TestFacilitatorsPage(t *testing.T) {
 			In("td[title='$1,234,567.891011']")),
 		NotIn(".facilitators tbody tr:nth-child(3)"),
 		In("section[aria-labelledby=listed]", In("a[href='/facilitators/quiet.html']", IsText("Quiet"))),
-		In("nav a[aria-current=page]", IsText("Facilitators")))
+		In("nav a[aria-current=page]", IsText("Market")))
 	s := world()
 	s.Facilitators = append(s.Facilitators, site.FacilitatorDetail{
 		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test",

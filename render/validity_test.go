@@ -142,7 +142,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		put("facilitators/sort="+order+".html", page, err)
 	}
 	for _, file := range e.VolumeFiles() {
-		tree[file.Key] = nil
+		tree[file.Key] = file.Bytes
 	}
 	page, err = e.FacilitatorsPage(site.OrderVolume)
 	put("facilitators.html", page, err)
@@ -158,6 +158,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	page, err = e.MatrixPage()
 	put("facilitators/matrix.html", page, err)
 	tree["v1/facilitators/matrix.json"] = nil
+	page, err = e.MarketPage()
+	put("market.html", page, err)
 	page, err = e.FlowPage()
 	put("flow.html", page, err)
 	tree["v1/flow.json"] = nil

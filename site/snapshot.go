@@ -61,6 +61,7 @@ type Trend struct {
 	VolumeUSD30d *Decimal
 	TxCount30d   *int64
 	Trend7dVs30d *float64
+	Buyers30d    *int64 // different payers that settlements name
 }
 
 // TrendOf returns the trend of a service.
@@ -68,7 +69,7 @@ func TrendOf(t *Traction) Trend {
 	if t.Status != TractionMeasured {
 		return Trend{}
 	}
-	return Trend{t.VolumeUSD30d, t.TxCount30d, t.Trend7dVs30d}
+	return Trend{t.VolumeUSD30d, t.TxCount30d, t.Trend7dVs30d, t.UniqueBuyers30d}
 }
 
 // ListingDetail contains what a snapshot publishes about one service in addition to its row. A build creates it to

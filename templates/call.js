@@ -1,4 +1,5 @@
-// Adds a button that copies to every block of code, and shows the language that the reader chose last in all tabs.
+// Adds a button that copies to every block of code, shows the language that the reader chose last in all tabs, and opens
+// the folded parts around what the address names.
 (() => {
 	"use strict";
 	const shapes = { copy: "M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3", done: "M2.5 8.5l4 4 7-9" };
@@ -58,4 +59,13 @@
 	try {
 		choose(localStorage.getItem(remembered));
 	} catch { /* as above */ }
+
+	const reveal = () => {
+		const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+		let closed = false;
+		for (let e = named?.closest("details:not([open])"); e; e = e.parentElement.closest("details:not([open])")) closed = e.open = true;
+		if (closed) named.scrollIntoView();
+	};
+	addEventListener("hashchange", reveal);
+	reveal();
 })();

@@ -1,5 +1,5 @@
 // Shows two to four services side by side, from /v1/services/{slug}. The URL names them: ?a=slug&b=slug&c=slug&d=slug,
-// or ?services=slug,slug. In each row a word marks the best value.
+// ?services=slug,slug, or ?services=slug&services=slug, as the rows of a list that a reader ticked. In each row a word marks the best value.
 (() => {
 	"use strict";
 	const { make, words, group, count, unknown, dollars, condition, percent, millis, state, chips } = cells;
@@ -13,7 +13,7 @@
 	const lists = document.querySelectorAll(".versus-space > [aria-labelledby]");
 	const name = form.elements.q, found = form.querySelector(".found");
 	const records = new Map(); // by slug: a service, null if it is not listed, undefined if it has not been requested
-	let slugs = [], timer = 0, request = null;
+	let slugs = [], dropped = 0, timer = 0, request = null;
 
 	const list = (v) => v || [];
 	const known = (v) => v === null || v === undefined ? null : v;
@@ -40,7 +40,7 @@
 	// for the best value.
 	const rows = [
 		["Risk", [
-			["Should I pay?", (s) => cells.advice(s.assessment.advice.level,
+			["Should I pay?", (s) => cells.adviceMark(s.assessment.advice.level,
 				list(s.assessment.advice.reasons).map((r) => words(r.text, 100)).join("; "))],
 			["Flags", (s) => list(s.assessment.risk.flags).length
 				? make("ul", {}, ...list(s.assessment.risk.flags)
@@ -70,8 +70,8 @@
 			["Pricing model", (s) => words(s.assessment.economics.model, 32)],
 			["Price stability, 30 days", (s) => share(s.assessment.economics.stability),
 				(s) => s.assessment.economics.stability, 1, "most stable"],
-			["Endpoints", (s) => count(s.endpoint_count), (s) => s.endpoint_count, 1, "most"],
-			["Networks", (s) => chips(list(s.networks), networks), (s) => list(s.networks).length, 1, "most"],
+			["Endpoints", (s) => count(s.endpoint_count)],
+			["Networks", (s) => chips(list(s.networks), networks)],
 			["Assets", (s) => assets(s).length ? text(assets(s).join(", "), 100) : unknown()],
 		]],
 		["Trust", [
@@ -127,8 +127,18 @@
 			: slugs.length === 1 ? "One service selected. Add another to compare."
 			: "Comparing " + count(slugs.length) + " services.";
 	};
+	// tell adds to the summary what was asked for and cannot be shown.
+	const tell = () => {
+		const absent = slugs.filter((slug) => records.get(slug) === null);
+		const shown = slugs.length - absent.length;
+		const lines = absent.map((slug) => "No service has the address “" + words(slug, 80) + "”.");
+		if (dropped > 0) lines.unshift("Four services are the maximum, so " + count(dropped) + (dropped === 1 ? " is" : " are") + " left out.");
+		if (shown > 0) lines.unshift(shown === 1 ? "One service selected. Add another to compare." : "Comparing " + count(shown) + " services.");
+		summary.textContent = lines.join(" ");
+	};
 	const draw = () => {
-		const shown = slugs.map((slug) => [slug, records.get(slug)]);
+		const shown = slugs.map((slug) => [slug, records.get(slug)]).filter(([, s]) => s !== null);
+		tell();
 		const services = shown.filter(([, s]) => s);
 		const head = make("tr", { role: "row" }, make("td", { role: "cell", class: "corner" }));
 		for (const [slug, s] of shown) {
@@ -137,7 +147,7 @@
 			drop.addEventListener("click", () => choose(slugs.filter((other) => other !== slug)));
 			const lead = s ? make("a", { href: pageOf(slug) }, text(s.name, 100)) : make("bdi", {}, slug);
 			if (s && !lead.textContent) lead.append(slug);
-			const category = s ? text(s.category, 32) : s === null ? "not listed" : "not available right now";
+			const category = s ? text(s.category, 32) : "not available right now";
 			head.append(make("th", { role: "columnheader", scope: "col" }, lead,
 				make("span", { class: "quiet" }, category), drop));
 		}
@@ -178,7 +188,9 @@
 		}
 	};
 	const choose = async (wanted, keep) => {
-		slugs = [...new Set(wanted)].slice(0, most);
+		const all = [...new Set(wanted)];
+		slugs = all.slice(0, most);
+		dropped = all.length - slugs.length;
 		const query = slugs.map((slug, i) => letters[i] + "=" + encodeURIComponent(slug)).join("&");
 		if (!keep) history.replaceState(null, "", query ? "?" + query : location.pathname);
 		const now = slugs;
@@ -187,7 +199,14 @@
 		if (now === slugs) draw();
 	};
 
-	const search = async () => {
+	const add = async (slug) => {
+		name.value = "";
+		found.replaceChildren();
+		await choose([...slugs, slug]);
+		name.focus();
+	};
+	// search offers the services that match, or adds the one that is meant: that of this name, or the first.
+	const search = async (isMeant) => {
 		if (request) request.abort();
 		const q = name.value.trim(), call = request = new AbortController();
 		if (!q) return found.replaceChildren();
@@ -196,16 +215,14 @@
 			const answer = await fetch(form.getAttribute("action") + "?" + query, { signal: call.signal });
 			if (!answer.ok) throw new Error(answer.status);
 			const { data } = await answer.json();
-			const offers = data.filter((s) => !slugs.includes(s.slug)).map((s) => {
-				const add = make("button", { type: "button" }, text(s.name, 100), " ",
+			const others = data.filter((s) => !slugs.includes(s.slug));
+			const meant = others.find((s) => s.name.toLowerCase() === q.toLowerCase() || s.slug === q) ?? others[0];
+			if (isMeant && meant) return await add(meant.slug);
+			const offers = others.map((s) => {
+				const button = make("button", { type: "button" }, text(s.name, 100), " ",
 					make("small", {}, text(s.category, 32)));
-				add.addEventListener("click", async () => {
-					name.value = "";
-					found.replaceChildren();
-					await choose([...slugs, s.slug]);
-					name.focus();
-				});
-				return make("li", {}, add);
+				button.addEventListener("click", () => add(s.slug));
+				return make("li", {}, button);
 			});
 			if (offers.length === 0) offers.push(make("li", { class: "quiet" }, "No other services match."));
 			found.replaceChildren(...offers);
@@ -218,11 +235,11 @@
 	form.addEventListener("submit", (e) => {
 		e.preventDefault();
 		clearTimeout(timer);
-		search();
+		search(true);
 	});
 	name.addEventListener("input", () => {
 		clearTimeout(timer);
-		timer = setTimeout(search, 150);
+		timer = setTimeout(() => search(false), 150);
 	});
 	for (const link of document.querySelectorAll(".sets a")) {
 		link.addEventListener("click", (e) => {
@@ -233,7 +250,7 @@
 		});
 	}
 	const given = new URLSearchParams(location.search);
-	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")]
+	const asks = [...letters.flatMap((l) => given.getAll(l)), ...given.getAll("services").join(",").split(",")]
 		.map((slug) => slug.trim());
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
 	document.querySelector(".unscripted").hidden = true;

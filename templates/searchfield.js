@@ -102,4 +102,11 @@
 			for (const [name, value] of [...e.formData]) if (value.trim() === "") e.formData.delete(name);
 		});
 	}
+
+	// The key "/" goes to the search field, unless the reader writes somewhere.
+	document.addEventListener("keydown", (e) => {
+		if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
+		e.preventDefault();
+		document.getElementById("search-words").focus();
+	});
 })();

@@ -17,6 +17,7 @@ type Prices struct {
 	Rows    template.HTML // the first day, and days whose prices changed or differ from the day before, oldest first
 	Summary string
 	Months  Months // of all history
+	IsFlat  bool   // no price changed in the last 90 days
 }
 
 // NewPrices returns a chart with a bar for each span of days with the same prices. Days without a price are blank.
@@ -48,7 +49,7 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, condition *string
 		}
 		rows.priceRow(s, i == 0 && s.point.Date < cal.Days[0].Key, cal)
 	}
-	c.Rows = rows.html()
+	c.Rows, c.IsFlat = rows.html(), changes == 0 && len(spans) < 2
 	summary := display.Plural(int64(changes), "change", "changes") + " in the last 90 days."
 	switch {
 	case lowest != nil && condition != nil:

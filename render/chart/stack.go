@@ -38,8 +38,13 @@ type Stack struct {
 	Swatches []template.HTML // of the parts, in their order
 	Rows     template.HTML   // of the table: the days with a settlement, oldest first, with the total and each part
 	Summary  string
-	lines    [][]string
 	Since    string // the first day that is measured, as "2026-11-20"; "" if all days of the chart are
+	lines    [][]string
+
+	days   *[StripDays]calendarDay
+	totals []*big.Rat // by day, nil without a settlement
+	values [][StripDays]*big.Rat
+	parts  []int // the fill of each part, StackParts for one that stands for several
 }
 
 // NewStack returns a chart of parts, the first at the bottom of the columns. There are at most StackParts, and others.
@@ -53,7 +58,13 @@ func NewStack(what string, parts []Part, cal *Calendar, since *site.Time) Stack 
 		}
 	}
 	all := NewBars(what, sums, cal, since)
-	s := Stack{Summary: all.Summary, Since: all.Since, lines: [][]string{heads}}
+	s := Stack{Summary: all.Summary, Since: all.Since, lines: [][]string{heads}, days: &cal.Days, totals: totals,
+		values: values, parts: make([]int, len(parts))}
+	for i := range parts {
+		if s.parts[i] = i; parts[i].Others {
+			s.parts[i] = StackParts
+		}
+	}
 	most := new(big.Rat)
 	var rows markup
 	for day, v := range totals {

@@ -41,7 +41,13 @@ type Heading struct{ ID, Text string }
 type LinkFunc func(address string) (string, error)
 
 // Parse renders a guide. It begins with a heading of level 1 and a paragraph. Errors name the line.
-func Parse(source []byte, link LinkFunc) (*Guide, error) {
+func Parse(source []byte, link LinkFunc) (*Guide, error) { return parseGuide(source, link, false) }
+
+// ParseLong is Parse for a guide that begins with a summary. The parts after the first are folded, and there is no table of
+// contents.
+func ParseLong(source []byte, link LinkFunc) (*Guide, error) { return parseGuide(source, link, true) }
+
+func parseGuide(source []byte, link LinkFunc, fold bool) (*Guide, error) {
 	md := newMarkdown()
 	ids := headingIDs{"main": true} // the layout has this id
 	doc := md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(ids))))
@@ -60,17 +66,49 @@ func Parse(source []byte, link LinkFunc) (*Guide, error) {
 	g.Title, g.Description = plainText(title, source), plainText(intro, source)
 	doc.RemoveChild(doc, title)
 	doc.RemoveChild(doc, intro)
-	for _, part := range []struct {
-		node ast.Node
-		to   *template.HTML
-	}{{intro, &g.Intro}, {doc, &g.Text}} {
-		var b bytes.Buffer
-		if err := md.Renderer().Render(&b, source, part.node); err != nil {
-			return nil, err
-		}
-		*part.to = template.HTML(b.String()) // the renderer escapes text, and the parser knows no HTML
+	var b bytes.Buffer
+	if err := md.Renderer().Render(&b, source, intro); err != nil {
+		return nil, err
+	}
+	g.Intro = template.HTML(b.String()) // the renderer escapes text, and the parser knows no HTML
+	b.Reset()
+	if err := render(&b, func(n ast.Node) error { return md.Renderer().Render(&b, source, n) }, doc, fold); err != nil {
+		return nil, err
+	}
+	g.Text = template.HTML(b.String())
+	if fold {
+		g.Contents = nil // the folded parts are a table of contents
 	}
 	return g, nil
+}
+
+// render writes the parts of a document. With fold, each part after the first is folded below its heading.
+func render(b *bytes.Buffer, write func(ast.Node) error, doc ast.Node, fold bool) error {
+	if !fold {
+		return write(doc)
+	}
+	parts := 0
+	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
+		h, isHeading := n.(*ast.Heading)
+		if isHeading = isHeading && h.Level == 2; isHeading {
+			if parts++; parts > 2 {
+				b.WriteString("</details>\n")
+			}
+		}
+		if isHeading && parts > 1 {
+			b.WriteString(`<details class="fold part"><summary>`)
+		}
+		if err := write(n); err != nil {
+			return err
+		}
+		if isHeading && parts > 1 {
+			b.WriteString("</summary>\n")
+		}
+	}
+	if parts > 1 {
+		b.WriteString("</details>\n")
+	}
+	return nil
 }
 
 // ParseFooter renders a footer, which contains only paragraphs and lists. Errors name the line.

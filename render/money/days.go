@@ -44,6 +44,21 @@ const coverage = "v1/coverage.json"
 // CSVKey returns the key of the file with the volume of a Split: by "facilitator", "network" or "token".
 func CSVKey(by string) string { return "v1/coverage/by-" + by + ".csv" }
 
+// PictureKey returns the key of the same as a picture that other sites can embed.
+func PictureKey(by string) string { return "v1/coverage/by-" + by + ".svg" }
+
+// PictureTitle returns the title of the picture.
+func (s *Split) PictureTitle() string { return "x402 volume by " + s.By + ", US dollars a day" }
+
+// Picture returns the chart as a picture. source says whose figures these are.
+func (s *Split) Picture(source string, c chart.PictureColours) []byte {
+	names := make([]string, len(s.Parts))
+	for i := range s.Parts {
+		names[i] = s.Parts[i].Label
+	}
+	return s.Stack.Picture(s.PictureTitle(), source, names, c)
+}
+
 // NewDays returns the charts of a snapshot. named returns how pages show a network, page the key of a facilitator's
 // page, and since the first instant from which the volume of networks is known.
 func NewDays(s *site.Snapshot, cal *chart.Calendar, named func(caip2 string) Chip, page func(id string) string,

@@ -58,7 +58,7 @@ type FlowName struct {
 	Title   string // the whole address of a shared recipient
 	Key     string // key of its page, "" without
 	Quiet   bool   // it stands for several nodes or for none
-	Numbers string // of members, in words
+	Numbers string // of members or payers, in words
 }
 
 // FlowPicture is the picture of a flow: bars in columns, and bands between them. Heights are shares of the volume.
@@ -99,8 +99,14 @@ var titles = map[string][2]string{
 	site.FlowService:     {"Service", "Services"},
 }
 
-// NewFlow returns the body of the page. page returns the key of a node's page, "" without one.
-func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
+// FlowWords are what a page knows of the nodes of a flow.
+type FlowWords struct {
+	Page   func(n *site.FlowNode) string // key of the node's page, "" without one
+	Payers func(n *site.FlowNode) string // how many paid in 30 days, in words; "" if that is not known
+}
+
+// NewFlow returns the body of the page.
+func NewFlow(f *site.Flow, w FlowWords) Flow {
 	body := Flow{Flow: f}
 	total := new(big.Rat)
 	if f.VolumeUSD30d != nil {
@@ -131,10 +137,10 @@ func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
 				continue
 			}
 			if a.ID != last {
-				stage.Groups, last = append(stage.Groups, FlowGroup{From: newName(a, page)}), a.ID
+				stage.Groups, last = append(stage.Groups, FlowGroup{From: newName(a, w)}), a.ID
 			}
 			group := &stage.Groups[len(stage.Groups)-1]
-			group.Rows = append(group.Rows, FlowRow{newName(b, page), l.VolumeUSD30d,
+			group.Rows = append(group.Rows, FlowRow{newName(b, w), l.VolumeUSD30d,
 				share(l.VolumeUSD30d.Rational(), total), l.TxCount30d})
 		}
 		if len(stage.Groups) > 0 {
@@ -142,7 +148,7 @@ func NewFlow(f *site.Flow, page func(n *site.FlowNode) string) Flow {
 		}
 	}
 	if total.Sign() > 0 {
-		body.Picture = newPicture(f, nodes, total)
+		body.Picture = newPicture(f, nodes, total, w)
 	}
 	return body
 }
@@ -159,8 +165,8 @@ func share(part, whole *big.Rat) string {
 	return display.Percent(&percent)
 }
 
-func newName(n *site.FlowNode, page func(n *site.FlowNode) string) FlowName {
-	name := FlowName{Text: display.Name(n.Name), Key: page(n)}
+func newName(n *site.FlowNode, w FlowWords) FlowName {
+	name := FlowName{Text: display.Name(n.Name), Key: w.Page(n), Numbers: w.Payers(n)}
 	switch {
 	case n.Kind == site.FlowShared && n.Column == site.FlowService:
 		name.Text, name.Title = display.Short(n.Name), n.Name
@@ -185,7 +191,7 @@ func label(n *site.FlowNode) string {
 }
 
 // newPicture places bars from the top of each column in the order of nodes, and bands in the order of links.
-func newPicture(f *site.Flow, nodes map[string]*site.FlowNode, total *big.Rat) *FlowPicture {
+func newPicture(f *site.Flow, nodes map[string]*site.FlowNode, total *big.Rat, w FlowWords) *FlowPicture {
 	p := &FlowPicture{Width: flowWidth}
 	height := func(d site.Decimal) float64 {
 		part, _ := new(big.Rat).Quo(d.Rational(), total).Float64()
@@ -204,7 +210,7 @@ func newPicture(f *site.Flow, nodes map[string]*site.FlowNode, total *big.Rat) *
 			h := height(n.VolumeUSD30d)
 			p.Bars = append(p.Bars, FlowBar{X: i * flowStep, Width: flowBar, TextX: i*flowStep + flowBar + 6,
 				Y: decimal(y), Height: decimal(max(h, 1)), TextY: decimal(y + max(h/2, 1) + 4),
-				Name: label(n), Amount: display.Cents(n.VolumeUSD30d), Title: describe(n),
+				Name: label(n), Amount: display.Cents(n.VolumeUSD30d), Title: describe(n, w),
 				Quiet: n.Kind == site.FlowOthers || n.Kind == site.FlowUnattributed})
 			left[n.ID], right[n.ID] = y, y
 			y += h + flowGap
@@ -235,9 +241,13 @@ func newPicture(f *site.Flow, nodes map[string]*site.FlowNode, total *big.Rat) *
 }
 
 // describe returns the title of a bar.
-func describe(n *site.FlowNode) string {
-	return fmt.Sprintf("%s: %s in %s", display.Name(n.Name), display.Cents(n.VolumeUSD30d),
+func describe(n *site.FlowNode, w FlowWords) string {
+	text := fmt.Sprintf("%s: %s in %s", display.Name(n.Name), display.Cents(n.VolumeUSD30d),
 		display.Plural(n.TxCount30d, "settlement", "settlements"))
+	if payers := w.Payers(n); payers != "" {
+		text += ", " + payers
+	}
+	return text
 }
 
 // band returns the path of a band of height h, from y1 at x1 to y2 at x2.

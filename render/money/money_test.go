@@ -28,7 +28,8 @@ func TestPicture(t *testing.T) {
 			link("network:n", "category:c", "4"), link("category:c", "service:s", "2"),
 			link("category:c", "service:t", "2")},
 	}
-	body := NewFlow(f, func(*site.FlowNode) string { return "" })
+	nothing := func(*site.FlowNode) string { return "" }
+	body := NewFlow(f, FlowWords{nothing, nothing})
 	heights := map[int]float64{}
 	for _, b := range body.Picture.Bars {
 		h, err := strconv.ParseFloat(b.Height, 64)
@@ -78,5 +79,49 @@ func TestRows(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// TestMarket checks shares, the floor of changes, and that test networks and categories without a measure are left out.
+func TestMarket(t *testing.T) {
+	t.Parallel()
+	on := func(id, volume, before string, trend float64) site.NetworkFacilitator {
+		return site.NetworkFacilitator{FacilitatorID: id, Name: id, VolumeUSD30d: site.Decimal(volume),
+			VolumeUSDPrev30d: site.Decimal(before), Trend30dVsPrev30d: &trend}
+	}
+	facilitator := func(id, volume string) site.FacilitatorDetail {
+		return site.FacilitatorDetail{FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: id, Name: id,
+			VolumeUSD30d: site.Decimal(volume)}}
+	}
+	s := &site.Snapshot{Facilitators: []site.FacilitatorDetail{facilitator("idle", "0"), facilitator("small", "0.5"),
+		facilitator("large", "99.5")}}
+	s.Coverage.Networks = []site.NetworkCoverage{
+		{NetworkCAIP2: "test:1", Measured: true, IsMainnet: new(false), Facilitators: []site.NetworkFacilitator{
+			on("small", "7", "1", 7)}},
+		{NetworkCAIP2: "main:1", Measured: true, IsMainnet: new(true), Facilitators: []site.NetworkFacilitator{
+			on("large", "49.5", "33", 1.5), on("small", "0.5", "0.1", 5)}},
+		{NetworkCAIP2: "main:2", Measured: true, IsMainnet: new(true), Facilitators: []site.NetworkFacilitator{
+			on("large", "50", "100", .5)}},
+	}
+	s.Tags = []site.Tag{{Tag: "AI"}, {Tag: "Data", Demand: &site.CategoryDemand{OrganicVolumeUSD30d: "3"}},
+		{Tag: "Media", Demand: &site.CategoryDemand{OrganicVolumeUSD30d: "9"}}}
+	m := NewMarket(s, func(id string) Chip { return Chip{Label: id, Title: id} }, func(string) string { return "" })
+	var got []string
+	for i, n := range m.Networks {
+		got = append(got, n.Label+" "+n.Share)
+		for _, r := range m.Rows {
+			got = append(got, r.Name+" "+r.Cells[i].Share+" "+r.Cells[i].Change)
+		}
+	}
+	for _, v := range m.Movers {
+		got = append(got, v.Name+" "+v.On.Label+" "+v.Change)
+	}
+	for _, d := range m.Demand {
+		got = append(got, d.Name+" "+d.Share)
+	}
+	want := []string{"main:1 50%", "large 99% +50%", "small 1% +400%", "main:2 50%", "large 100% −50%", "small  ",
+		"large main:2 −50%", "large main:1 +50%", "Media 75%", "Data 25%"}
+	if diff := cmp.Diff(want, got); diff != "" || m.Floor != "1" {
+		t.Errorf("a floor of %s, rows differ (-want +got):\n%s", m.Floor, diff)
 	}
 }

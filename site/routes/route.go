@@ -245,6 +245,8 @@ var All = []Route{
 		}},
 	{Name: "facilitator-matrix-page", Pattern: "/facilitators/matrix", Rule: RuleLiteral, Ext: ".html",
 		About: "Which facilitator settles what where, as an HTML page."},
+	{Name: "market-page", Pattern: "/market", Rule: RuleLiteral, Ext: ".html",
+		About: "Facilitators by network, the largest changes, demand by category, and charts to embed, as an HTML page."},
 	{Name: "flow-page", Pattern: "/flow", Rule: RuleLiteral, Ext: ".html",
 		About: "Who pays whom, from facilitators over networks and categories to services, as an HTML page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",

@@ -273,7 +273,17 @@ const compare = async (where) => {
 	await page.waitForFunction((n) => document.querySelectorAll(".compared thead th").length === n, given.compared.length - 1);
 	expect(`${where}: the address without the first`, new URL(page.url()).searchParams.get("a"), given.compared[1]);
 	await page.goto(`${where}/compare?a=nobody-has-this&b=${given.compared[0]}`);
-	await page.getByText("not listed").waitFor();
+	await page.getByText("No service has the address “nobody-has-this”.").waitFor();
+	// Enter adds the service of this name.
+	await page.goto(where + "/compare");
+	await page.locator("form.pick [name=q]").fill(records[0].name);
+	await page.locator("form.pick [name=q]").press("Enter");
+	await page.waitForFunction(() => document.querySelectorAll(".compared thead th").length === 1);
+	// Rows of a list are ticked.
+	await page.goto(where + "/services");
+	for (const box of (await page.locator(".tick input").all()).slice(0, 2)) await box.check();
+	await page.getByRole("button", { name: "Compare what is ticked" }).click();
+	await page.waitForFunction(() => document.querySelectorAll(".compared thead th").length === 2);
 	await context.close();
 };
 
