@@ -1,7 +1,6 @@
 package build
 
 import (
-	"bytes"
 	"fmt"
 	"sync"
 
@@ -16,13 +15,12 @@ import (
 // exampleRecorder is a tree that copies the files that become examples in the documents.
 type exampleRecorder struct {
 	tree
-	keys     map[string]bool
 	mu       sync.Mutex
 	examples openapi.Examples
 }
 
 func recordExamples(x openapi.Examples, to tree) *exampleRecorder {
-	return &exampleRecorder{tree: to, keys: x.Keys(), examples: x}
+	return &exampleRecorder{tree: to, examples: x}
 }
 
 // Add records a file and adds it.
@@ -40,7 +38,7 @@ func (w *exampleRecorder) Pack(name string, data []byte) archive.Packed {
 // Reuse implements tree. It records the file if it becomes an example.
 func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	p, ok := w.tree.Reuse(name)
-	if !ok || !w.keys[name] {
+	if !ok || !w.wants(name) {
 		return p, ok
 	}
 	data, err := p.Contents()
@@ -51,12 +49,16 @@ func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	return p, true
 }
 
+func (w *exampleRecorder) wants(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.examples.Wants(name)
+}
+
 func (w *exampleRecorder) record(name string, data []byte) {
-	if w.keys[name] {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.examples.Bodies[name] = bytes.Clone(data)
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.examples.Record(name, data)
 }
 
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,

@@ -28,16 +28,12 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 	for i := range s.Services {
 		bodies["v1/services/"+s.Services[i].Item.Slug+".json"] = s.Services[i].Detail
 	}
-	for key := range x.Keys() {
-		v, ok := bodies[key]
-		if !ok {
-			continue
-		}
+	for key, v := range bodies {
 		data, err := encode.JSON(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.Bodies[key] = data
+		x.Record(key, data)
 	}
 	var rows [][]byte
 	for i := range s.Services {
@@ -47,8 +43,8 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 		}
 		rows = append(rows, row)
 	}
-	x.Bodies["v1/services.json"] = encode.Framing{}.List(rows,
-		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
+	x.Record("v1/services.json", encode.Framing{}.List(rows,
+		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`)))
 	return x
 }
 

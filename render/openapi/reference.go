@@ -136,7 +136,7 @@ func (a *Document) operation(op *operation) referenceOperation {
 		switch p.In {
 		case "path":
 			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path",
-				About: p.Description, Field: inputField{Part: p.Name, Value: a.examples.Segments[p.Name]}})
+				About: p.Description, Field: inputField{Part: p.Name, Value: a.examples.segment(op.pattern, p.Name)}})
 		case "header":
 			out.Params = append(out.Params, referenceParam{Name: p.Name, Allowed: "header", About: p.Description})
 		}
@@ -162,13 +162,16 @@ func (a *Document) operation(op *operation) referenceOperation {
 	if op.example != nil {
 		out.Example = indent(op.example)
 	}
-	out.Answer = textOf(answerOf(op.Responses[0].Value.Content[0].Value.Schema))
+	out.Answer = textOf(a.answerOf(op.Responses[0].Value.Content[0].Value.Schema))
 	return out
 }
 
 // answerOf returns the type of the data of a response, or of the response if it has no data.
-func answerOf(s *jsonschema.Schema) *jsonschema.Schema {
-	return cmp.Or(s.Properties["data"], s)
+func (a *Document) answerOf(s *jsonschema.Schema) *jsonschema.Schema {
+	if body := a.schemas.Component(s.Ref); body != nil {
+		return cmp.Or(body.Properties["data"], s)
+	}
+	return s
 }
 
 func paramText(p *routes.Param) referenceParam {

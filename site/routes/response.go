@@ -112,7 +112,7 @@ var Files = []File{
 			" name the column that they compare."},
 	{"terms", "/" + site.TermsFile, site.One[site.TermIndex]{},
 		"Index of the files of terms, with the number of terms in each."},
-	{"terms-file", "/" + termsFolder + "{terms}.json", site.List[site.Term, site.TotalMeta]{},
+	{"terms-block", "/" + termsFolder + "{terms}.json", site.List[site.Term, site.TotalMeta]{},
 		"A frequent term, or all terms with the same first two characters, each with the services that have it."},
 	{"vocabulary", "/" + site.VocabularyFile, site.One[site.Vocabulary]{},
 		"Every word of the directory, for the correction of typing errors."},
