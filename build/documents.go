@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"tollbook/output/archive"
@@ -101,6 +102,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	}{
 		{routes.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
+		{bare("reference-files-page", "").Key(), api.Files},
 		{bare("types-page", "").Key(), api.Types},
 		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},
@@ -112,7 +114,11 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 		}
 		files = append(files, render.Asset{Key: document.key, Bytes: data})
 	}
-	for _, f := range append(files, sitemaps...) {
+	types, err := api.TypesPages()
+	if err != nil {
+		return fmt.Errorf("render types: %w", err)
+	}
+	for _, f := range slices.Concat(files, types, sitemaps) {
 		if err := add(f.Key, f.Bytes); err != nil {
 			return err
 		}

@@ -369,7 +369,7 @@ func TestReference(t *testing.T) {
 			In("a[href='#rule-window']")),
 		In("#getService", HasText("curl 'https://tollbook.example/v1/services/acme'"),
 			In("form", HasAttr("action", "/v1/services/acme")),
-			In("a[href='/reference/types.html#type-ServiceDetail']")),
+			In("a[href='/reference/types/services.html#type-ServiceDetail']")),
 		In("#getUptime", In("tbody tr:first-child", HasText("{slug}"),
 			HasText("part of the path"))),
 		In("section[aria-labelledby=asking]", HasText("with the first value that is not empty"),
@@ -382,10 +382,19 @@ func TestReference(t *testing.T) {
 			HasText("https://tollbook.example/SHA256SUMS")),
 		In("section[aria-labelledby=quickstart]", Count(".tabs", 3),
 			HasText("curl 'https://tollbook.example/v1/services/acme'")),
-		In("#type-Endpoint", HasAttr("href", "/reference/types.html#type-Endpoint")))
+		In("#getNetworks option:first-child, #getServices option:first-child", IsText("any")),
+		NotIn("#getIndexFile"), In("a[href='/reference/files.html']"))
+	expect(t, apiOf(t, world()).Files, In("#getIndexFile"), In("#getDaysTable"), NotIn("#getServices"))
 	expect(t, apiOf(t, world()).Types,
+		In("#type-Endpoint", HasAttr("href", "/reference/types/services.html#type-Endpoint")),
+		In("#type-ErrorBody", HasAttr("href", "/reference/types/submissions.html#type-ErrorBody")))
+	pages, err := apiOf(t, world()).TypesPages()
+	if err != nil || len(pages) != 4 {
+		t.Fatalf("%d pages of types: %v", len(pages), err)
+	}
+	expect(t, func() ([]byte, error) { return pages[0].Bytes, nil },
 		In("#type-ServiceListItem", HasText("uptime_24h"), HasText("number or null")),
-		In("#type-Endpoint", In("a[href='#type-PayToDivergence']")))
+		In("#type-Endpoint", In("a[href='/reference/types/services.html#type-PayToDivergence']")))
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,
 		In("section[aria-labelledby=quickstart]", Count(".tabs", 2)),
 		In("#getService", NotIn("details"), NotIn("form"), NoText("curl")))

@@ -147,6 +147,7 @@ type Document struct {
 	examples  Examples
 	schemas   *schema.Components
 	named     map[reflect.Type]string // component of each type of a response without a name of its own
+	parts     map[string]string       // of the reference of types, by component
 	doc       openAPI
 }
 
@@ -199,6 +200,7 @@ func New(d Directory, x Examples) (*Document, error) {
 		a.doc.Components.Parameters = append(a.doc.Components.Parameters,
 			schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
+	a.parts = a.partTypes()
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
 	return a, err
