@@ -218,7 +218,7 @@ func paramLine(p *routes.Param) string {
 			high = fmt.Sprint(p.Max)
 		}
 	case routes.KindChoice:
-		for _, v := range p.Values {
+		for _, v := range p.Accepted() {
 			values = append(values, v)
 		}
 	}
@@ -398,6 +398,51 @@ func TestReference(t *testing.T) {
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,
 		In("section[aria-labelledby=quickstart]", Count(".tabs", 2)),
 		In("#getService", NotIn("details"), NotIn("form"), NoText("curl")))
+}
+
+// TestDollarsHaveOneType checks that fields of US dollars with one name have one type, apart from those that had two
+// before this rule, and that each of these says which it is.
+func TestDollarsHaveOneType(t *testing.T) {
+	t.Parallel()
+	d, _ := parseDocument(t, apiOf(t, world()))
+	fields := map[string]map[string][]string{} // types by name and kind
+	for of, s := range d.Components.Schemas {
+		for name, p := range s.Properties {
+			kind := fmt.Sprint(p.Type)
+			if name != "usd" && !strings.HasSuffix(name, "_usd") {
+				continue
+			}
+			for _, k := range []string{"string", "number"} {
+				if strings.Contains(kind, k) {
+					if fields[name] == nil {
+						fields[name] = map[string][]string{}
+					}
+					fields[name][k] = append(fields[name][k], of)
+					slices.Sort(fields[name][k])
+				}
+			}
+		}
+	}
+	mixed := map[string]map[string][]string{}
+	for name, kinds := range fields {
+		if len(kinds) < 2 {
+			continue
+		}
+		mixed[name] = kinds
+		for _, of := range slices.Concat(kinds["string"], kinds["number"]) {
+			if about := d.Components.Schemas[of].Properties[name].Description; !strings.HasSuffix(about, " in some types.") {
+				t.Errorf("%s.%s does not say which type it has: %s", of, name, about)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]map[string][]string{
+		"price_usd": {"number": {"CompactAssessment", "Economics", "Pick", "PriceObservation", "PricePoint"},
+			"string": {"ConflictSide", "LookupPrice", "PricingEntry", "Recommendation", "RowEndpoint", "SearchEndpoint"}},
+		"median_usd":       {"number": {"CategoryPrices", "NetworkPrices"}, "string": {"SettledPrice"}},
+		"median_price_usd": {"number": {"StatsPricing"}, "string": {"RankingMeta"}},
+	}, mixed); diff != "" {
+		t.Errorf("dollars with two types (-want +got); give a new field the type that its name has:\n%s", diff)
+	}
 }
 
 // TestEncode checks that a body decodes to its value, and that the same value gives the same bytes.

@@ -201,6 +201,7 @@ func New(d Directory, x Examples) (*Document, error) {
 			schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
 	a.parts = a.partTypes()
+	a.markDollars()
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
 	return a, err
@@ -401,7 +402,9 @@ func (x Examples) parameter(p *routes.Param) parameter {
 		}
 		return out
 	case routes.KindChoice:
-		out.Schema.Enum = values
+		for _, word := range p.Accepted() {
+			out.Schema.Enum = append(out.Schema.Enum, word)
+		}
 	case routes.KindBoolean:
 		out.Schema = &jsonschema.Schema{Type: "boolean"}
 		return out

@@ -197,7 +197,7 @@ func paramText(p *routes.Param) referenceParam {
 		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
 		out.Field = inputField{Min: &p.Min, Max: &p.Max}
 	case routes.KindChoice:
-		out.Allowed = strings.Join(p.Values, ", ")
+		out.Allowed = strings.Join(p.Accepted(), ", ")
 		out.Field = inputField{Values: p.Values}
 	case routes.KindBoolean:
 		out.Allowed = "true or false"

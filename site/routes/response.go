@@ -14,7 +14,7 @@ import (
 // Responses contains the body of each JSON route's response, by the route's name. Only the type of the value matters:
 // the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
 var Responses = map[string]any{
-	"services":       site.List[site.ServiceListItem, site.PaginationMeta]{},
+	"services":       site.List[site.ServiceListItem, site.ServicesMeta]{},
 	"search":         site.List[site.SearchResult, site.SearchMeta]{},
 	"best":           site.List[site.Recommendation, site.RankingMeta]{},
 	"service":        site.One[site.ServiceDetail]{},

@@ -73,7 +73,7 @@ func servicesParams() []Param {
 		}
 	}
 	scanned := []string{site.OrderVolume, site.OrderBuyers, site.OrderOrganicVolume, site.OrderOrganicBuyers,
-		site.OrderGrade, site.OrderResponse}
+		site.OrderGrade, site.OrderResponse, site.OrderUptime30d}
 	return append(filters,
 		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
 			About: "Only services whose name has, for each word of this text, a word that starts with it"},
@@ -81,7 +81,9 @@ func servicesParams() []Param {
 			Rule: RuleScan, About: "What to add: assessment for the compact assessment of each row, gone for the " +
 				"services that are gone"},
 		Param{Name: "sort", Kind: KindChoice, Values: slices.Concat(site.Orders, scanned), Default: site.OrderNewest,
-			Rule: RuleScan, RuleValues: scanned, About: "Order of the list"},
+			Rule: RuleScan, RuleValues: scanned, Spellings: spelledOrders,
+			About: "Order of the list, by the names of /v1/search. cheapest is price, response is speed, and uptime is " +
+				"uptime_24h"},
 		paramPerPage, paramPage)
 }
 
