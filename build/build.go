@@ -295,7 +295,8 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	w := &snapshotWriter{
 		facts: facts, baseURL: o.Site.BaseURL, judged: judged, now: o.Now, renderer: renderer, previous: inputs,
 		aside: aside, last: last,
-		lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
+		lookups: lookups, catalogue: catalogue, to: b, temp: folder.TempPath,
+		progress: o.Progress, endpoints: endpoints,
 		details: func(from, to int) error {
 			part := facts.Services[from:to]
 			if err := aside.addAll(r.Details(ctx, o.Now, o.LogDelay, part)); err != nil {

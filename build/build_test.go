@@ -141,6 +141,7 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 		facts: facts, judged: judged, now: now, catalogue: newCatalogue(),
 		lookups: newLookups(judged.Snapshot, filepath.Join(t.TempDir(), "lookups")),
 		to:      zip, aside: &setAside{}, last: &lastGood{},
+		temp:      func(name string) string { return filepath.Join(t.TempDir(), name) },
 		endpoints: complete, details: func(int, int) error { return nil },
 	}
 	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint, isStable bool) {

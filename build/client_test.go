@@ -89,6 +89,7 @@ func (d *openapiTest) testClient(t *testing.T) {
 	if out, err := runCommand(t, dir, filepath.Join(bin, "tsc"), "-p", "."); err != nil {
 		t.Fatalf("tsc: %v\n%s", err, out)
 	}
+	d.testCalls(t, dir, "node", "calls.js")
 	server := httptest.NewServer(d.handler)
 	defer server.Close()
 	out, err := runCommand(t, dir, "node", "client.js", server.URL+"/v1")

@@ -1,8 +1,8 @@
 package build
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"sync"
 
 	"tollbook/output/archive"
@@ -16,13 +16,12 @@ import (
 // exampleRecorder is a tree that copies the files that become examples in the documents.
 type exampleRecorder struct {
 	tree
-	keys     map[string]bool
 	mu       sync.Mutex
 	examples openapi.Examples
 }
 
 func recordExamples(x openapi.Examples, to tree) *exampleRecorder {
-	return &exampleRecorder{tree: to, keys: x.Keys(), examples: x}
+	return &exampleRecorder{tree: to, examples: x}
 }
 
 // Add records a file and adds it.
@@ -40,7 +39,7 @@ func (w *exampleRecorder) Pack(name string, data []byte) archive.Packed {
 // Reuse implements tree. It records the file if it becomes an example.
 func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	p, ok := w.tree.Reuse(name)
-	if !ok || !w.keys[name] {
+	if !ok || !w.wants(name) {
 		return p, ok
 	}
 	data, err := p.Contents()
@@ -51,12 +50,16 @@ func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	return p, true
 }
 
+func (w *exampleRecorder) wants(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.examples.Wants(name)
+}
+
 func (w *exampleRecorder) record(name string, data []byte) {
-	if w.keys[name] {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.examples.Bodies[name] = bytes.Clone(data)
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.examples.Record(name, data)
 }
 
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,
@@ -99,6 +102,7 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 	}{
 		{routes.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
+		{bare("reference-files-page", "").Key(), api.Files},
 		{bare("types-page", "").Key(), api.Types},
 		{bare("search-page", "").Key(), renderer.SearchPage},
 		{bare("submit-page", "").Key(), renderer.SubmitPage},
@@ -110,7 +114,11 @@ func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFun
 		}
 		files = append(files, render.Asset{Key: document.key, Bytes: data})
 	}
-	for _, f := range append(files, sitemaps...) {
+	types, err := api.TypesPages()
+	if err != nil {
+		return fmt.Errorf("render types: %w", err)
+	}
+	for _, f := range slices.Concat(files, types, sitemaps) {
 		if err := add(f.Key, f.Bytes); err != nil {
 			return err
 		}

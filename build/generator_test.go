@@ -1,10 +1,17 @@
 package build_test
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
 	"tollbook/site/routes"
 	"tollbook/site/testgate"
 )
@@ -39,7 +46,65 @@ func (d *openapiTest) testGenerators(t *testing.T) {
 			t.Fatalf("oapi-codegen: %v\n%s", err, out)
 		}
 		if out, err := runCommand(t, dir, "go", "build", "./..."); err != nil {
-			t.Errorf("go build: %v\n%s", err, out)
+			t.Fatalf("go build: %v\n%s", err, out)
 		}
+		d.testCalls(t, dir, "go", "run", "./calls")
 	})
+	t.Run("python", func(t *testing.T) {
+		python, err := exec.LookPath("python3")
+		if err != nil {
+			testgate.Missing(t, "no python3 (Debian: apt-get install python3)")
+		}
+		program, err := filepath.Abs(openapiTools + "/calls.py")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.testCalls(t, tempDir(t), python, program)
+	})
+}
+
+// testCalls runs a program that makes the three calls of the quickstart with a client made from the document alone, and
+// compares what it read with the responses.
+func (d *openapiTest) testCalls(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	server := httptest.NewServer(d.handler)
+	defer server.Close()
+	var detail site.One[site.ServiceDetail]
+	unmarshal(t, d.files["v1/services/"+d.index.Slugs[0]+".json"], &detail)
+	text := detail.Data.Name
+	read := func(path string, to any) {
+		w := httptest.NewRecorder()
+		d.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		unmarshal(t, w.Body.Bytes(), to)
+	}
+	type reading struct {
+		Found         []string
+		Advice, Price string
+		PayTo         string `json:"pay_to"`
+		Changes       int
+		Newest        string
+	}
+	var found site.List[site.SearchResult, site.SearchMeta]
+	read("/v1/search?"+url.Values{"q": {text}, "status": {site.StatusOnline}}.Encode(), &found)
+	var changes site.List[site.ChangeRecord, site.ChangesMeta]
+	read("/v1/changes", &changes)
+	if len(found.Data) == 0 || len(changes.Data) == 0 {
+		t.Fatalf("%d results for %q, %d changes", len(found.Data), text, len(changes.Data))
+	}
+	read("/v1/services/"+found.Data[0].Slug, &detail)
+	offer := detail.Data.Endpoints[0].Pricing[0]
+	want := reading{Advice: detail.Data.Assessment.Advice.Level, Price: string(*offer.PriceUSD), PayTo: offer.PayTo,
+		Changes: changes.Meta.Total, Newest: changes.Data[0].Type}
+	for _, row := range found.Data {
+		want.Found = append(want.Found, row.Slug)
+	}
+	out, err := runCommand(t, dir, name, append(args, server.URL+"/v1", text)...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	var got reading
+	unmarshal(t, out, &got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what %s read (-responses +client):\n%s", name, diff)
+	}
 }

@@ -14,10 +14,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+	diff "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
@@ -151,24 +153,46 @@ func (d *openapiTest) testDocument(t *testing.T) {
 	if err := document.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
 		t.Errorf("the description is invalid: %v", err)
 	}
-	examples := 0
+	var without []string // paths without an example
 	for path, item := range d.doc.Paths.Map() {
-		if isCall := slices.ContainsFunc(routes.Calls, func(c routes.Call) bool {
-			return c.Pattern == "/v1"+path
-		}); isCall {
-			continue // no file of the snapshot
-		}
-		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
-			t.Errorf("%s describes no response", path)
-		} else if body := item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json"); body != nil &&
-			body.Example != nil {
-			examples++
+		for method, op := range item.Operations() {
+			words := strings.FieldsFunc(camel.ReplaceAllString(op.OperationID, " $0"), unicode.IsSpace)
+			if len(slices.Compact(slices.Clone(words))) != len(words) {
+				t.Errorf("%s repeats a word", op.OperationID)
+			}
+			described := false
+			for status, response := range op.Responses.Map() {
+				if !strings.HasPrefix(status, "2") {
+					continue
+				}
+				for kind, body := range response.Value.Content {
+					described = true
+					if kind == "application/json" && body.Schema.Ref == "" && path != "/openapi.json" &&
+						path != "/data/datapackage.json" {
+						t.Errorf("the response of %s %s has no name", method, path)
+					}
+					if body.Example == nil {
+						without = append(without, path)
+					}
+				}
+			}
+			if !described {
+				t.Errorf("%s %s describes no response", method, path)
+			}
 		}
 	}
-	if examples < 15 {
-		t.Errorf("%d paths have an example, want 15 at least", examples)
+	slices.Sort(without)
+	if d := diff.Diff(withoutData, without); d != "" {
+		t.Errorf("operations without an example (-want +got):\n%s", d)
 	}
 }
+
+// withoutData lists the paths for which the sample directory has nothing to show: it follows no public source, and this
+// build writes no tables.
+var withoutData = []string{"/data/datapackage.json", "/sources/{source}", "/sources/{source}/days.csv",
+	"/sources/{source}/dropped.csv", "/sources/{source}/pulls.csv", "/sources/{source}/services.csv"}
+
+var camel = regexp.MustCompile(`[A-Z][a-z0-9]*`)
 
 // findPath returns the path of the document that describes a file: that of the route whose request its key spells, or
 // the file's own.

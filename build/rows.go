@@ -22,12 +22,18 @@ type rowWriter struct {
 	terms   *search.Weigher
 	total   int // services of the directory
 	add     addFunc
+	file    rowFile // all rows, from which answers are made
+	filed   []filedRow
 }
 
-func newRowWriter(total int, add addFunc) *rowWriter {
+// newRowWriter returns a writer for the rows of total services. Rows also go to a temporary file at path until close is
+// called.
+func newRowWriter(total int, path string, add addFunc) *rowWriter {
 	return &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), terms: search.NewWeigher(),
-		add: add}
+		add: add, file: rowFile{path: path}}
 }
+
+func (w *rowWriter) close() { w.file.close() }
 
 // encodedService is the row of a service and the weights of its terms.
 type encodedService struct {
@@ -54,6 +60,7 @@ func encodeRow(r *site.ServiceRow) (e encodedService, err error) {
 func (w *rowWriter) addRow(e encodedService) error {
 	w.terms.Add(e.weights)
 	w.columns.addValues(e.values)
+	w.filed = append(w.filed, w.file.add(e.row))
 	if w.rows = append(w.rows, e.row); len(w.rows) == site.RowsPerBlock {
 		return w.writeBlock()
 	}
@@ -71,6 +78,9 @@ func (w *rowWriter) end() error {
 		if err := w.columns.write(i, routes.ColumnKey(site.Columns[i].Name), w.add); err != nil {
 			return err
 		}
+	}
+	if err := w.file.end(); err != nil {
+		return err
 	}
 	return writeTerms(w.terms, w.add)
 }

@@ -32,7 +32,8 @@ type snapshotWriter struct {
 	lookups   *lookups   // after count of all services
 	catalogue *catalogue // likewise
 	to        tree
-	data      addService // may be nil, as dataset
+	temp      func(name string) string // the path of a temporary file
+	data      addService               // may be nil, as dataset
 	dataset   func() (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
@@ -58,8 +59,13 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	index := newIndex(s, renderer)
 	index.Provenance = &provenance
 	index.Database, index.SetAside = w.facts.Identity, w.last.setAside
-	if err := w.writeServices(ctx, index.Lists, to); err != nil {
+	rows := newRowWriter(len(w.facts.Services), w.temp("rows"), to.Add)
+	defer rows.close()
+	if err := w.writeServices(ctx, rows, index.Lists, to); err != nil {
 		return err
+	}
+	if err := rows.addAnswers(examples, index.Slugs, w.now, cite); err != nil {
+		return fmt.Errorf("answer requests of examples: %w", err)
 	}
 	w.judged.Finish()
 	w.picks.Set(s.Tags)
@@ -147,11 +153,11 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 
 // writeServices writes the files of services, their rows and the catalogue, and collects the rows of look-ups. It
 // counts each service's log of changes in totals.
-func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
+func (w *snapshotWriter) writeServices(ctx context.Context, rows *rowWriter, totals map[string]int, to tree) error {
 	w.catalogue.setTotals(totals)
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
-		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: newRowWriter(len(w.facts.Services), to.Add),
+		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: rows,
 		picks: directory.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {

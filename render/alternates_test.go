@@ -84,7 +84,7 @@ func TestAlternates(t *testing.T) {
 				numbered := strings.Contains(key, "page=") || strings.Contains(key, "/sort=")
 				without := slices.Contains([]string{"compare.html", "submit.html", "suggest.html", "search.html"},
 					key) ||
-					key == "reference/types.html" && kind == "text/markdown" ||
+					strings.HasPrefix(key, "reference/") && kind == "text/markdown" ||
 					kind == "application/json" &&
 						(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {

@@ -161,7 +161,8 @@ const (
 // scriptFiles are the files of the script of all pages, and of the further script of a kind of page.
 var scriptFiles = map[string][]string{
 	siteScript: {"cells.js", "find.js", "searchfield.js", "call.js"}, kindSubmit: {"submit.js"},
-	kindHome: {"chart.js"}, kindReference: {"reference.js"}, kindCompare: {"compare.js"}, kindSearch: {"search.js"},
+	kindHome: {"chart.js"}, kindReference: {"reference.js"}, kindTypes: {"types.js"},
+	kindCompare: {"compare.js"}, kindSearch: {"search.js"},
 	kindService: {"chart.js", "request.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"},
 	kindFacilitator: {"chart.js"},
 }

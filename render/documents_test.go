@@ -28,16 +28,12 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 	for i := range s.Services {
 		bodies["v1/services/"+s.Services[i].Item.Slug+".json"] = s.Services[i].Detail
 	}
-	for key := range x.Keys() {
-		v, ok := bodies[key]
-		if !ok {
-			continue
-		}
+	for key, v := range bodies {
 		data, err := encode.JSON(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.Bodies[key] = data
+		x.Record(key, data)
 	}
 	var rows [][]byte
 	for i := range s.Services {
@@ -47,8 +43,8 @@ func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Exam
 		}
 		rows = append(rows, row)
 	}
-	x.Bodies["v1/services.json"] = encode.Framing{}.List(rows,
-		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
+	x.Record("v1/services.json", encode.Framing{}.List(rows,
+		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`)))
 	return x
 }
 
@@ -222,7 +218,7 @@ func paramLine(p *routes.Param) string {
 			high = fmt.Sprint(p.Max)
 		}
 	case routes.KindChoice:
-		for _, v := range p.Values {
+		for _, v := range p.Accepted() {
 			values = append(values, v)
 		}
 	}
@@ -373,7 +369,7 @@ func TestReference(t *testing.T) {
 			In("a[href='#rule-window']")),
 		In("#getService", HasText("curl 'https://tollbook.example/v1/services/acme'"),
 			In("form", HasAttr("action", "/v1/services/acme")),
-			In("a[href='/reference/types.html#type-ServiceDetail']")),
+			In("a[href='/reference/types/services.html#type-ServiceDetail']")),
 		In("#getUptime", In("tbody tr:first-child", HasText("{slug}"),
 			HasText("part of the path"))),
 		In("section[aria-labelledby=asking]", HasText("with the first value that is not empty"),
@@ -386,13 +382,67 @@ func TestReference(t *testing.T) {
 			HasText("https://tollbook.example/SHA256SUMS")),
 		In("section[aria-labelledby=quickstart]", Count(".tabs", 3),
 			HasText("curl 'https://tollbook.example/v1/services/acme'")),
-		In("#type-Endpoint", HasAttr("href", "/reference/types.html#type-Endpoint")))
+		In("#getNetworks option:first-child, #getServices option:first-child", IsText("any")),
+		NotIn("#getIndexFile"), In("a[href='/reference/files.html']"))
+	expect(t, apiOf(t, world()).Files, In("#getIndexFile"), In("#getDaysTable"), NotIn("#getServices"))
 	expect(t, apiOf(t, world()).Types,
+		In("#type-Endpoint", HasAttr("href", "/reference/types/services.html#type-Endpoint")),
+		In("#type-ErrorBody", HasAttr("href", "/reference/types/submissions.html#type-ErrorBody")))
+	pages, err := apiOf(t, world()).TypesPages()
+	if err != nil || len(pages) != 4 {
+		t.Fatalf("%d pages of types: %v", len(pages), err)
+	}
+	expect(t, func() ([]byte, error) { return pages[0].Bytes, nil },
 		In("#type-ServiceListItem", HasText("uptime_24h"), HasText("number or null")),
-		In("#type-Endpoint", In("a[href='#type-PayToDivergence']")))
+		In("#type-Endpoint", In("a[href='/reference/types/services.html#type-PayToDivergence']")))
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,
 		In("section[aria-labelledby=quickstart]", Count(".tabs", 2)),
 		In("#getService", NotIn("details"), NotIn("form"), NoText("curl")))
+}
+
+// TestDollarsHaveOneType checks that fields of US dollars with one name have one type, apart from those that had two
+// before this rule, and that each of these says which it is.
+func TestDollarsHaveOneType(t *testing.T) {
+	t.Parallel()
+	d, _ := parseDocument(t, apiOf(t, world()))
+	fields := map[string]map[string][]string{} // types by name and kind
+	for of, s := range d.Components.Schemas {
+		for name, p := range s.Properties {
+			kind := fmt.Sprint(p.Type)
+			if name != "usd" && !strings.HasSuffix(name, "_usd") {
+				continue
+			}
+			for _, k := range []string{"string", "number"} {
+				if strings.Contains(kind, k) {
+					if fields[name] == nil {
+						fields[name] = map[string][]string{}
+					}
+					fields[name][k] = append(fields[name][k], of)
+					slices.Sort(fields[name][k])
+				}
+			}
+		}
+	}
+	mixed := map[string]map[string][]string{}
+	for name, kinds := range fields {
+		if len(kinds) < 2 {
+			continue
+		}
+		mixed[name] = kinds
+		for _, of := range slices.Concat(kinds["string"], kinds["number"]) {
+			if about := d.Components.Schemas[of].Properties[name].Description; !strings.HasSuffix(about, " in some types.") {
+				t.Errorf("%s.%s does not say which type it has: %s", of, name, about)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]map[string][]string{
+		"price_usd": {"number": {"CompactAssessment", "Economics", "Pick", "PriceObservation", "PricePoint"},
+			"string": {"ConflictSide", "LookupPrice", "PricingEntry", "Recommendation", "RowEndpoint", "SearchEndpoint"}},
+		"median_usd":       {"number": {"CategoryPrices", "NetworkPrices"}, "string": {"SettledPrice"}},
+		"median_price_usd": {"number": {"StatsPricing"}, "string": {"RankingMeta"}},
+	}, mixed); diff != "" {
+		t.Errorf("dollars with two types (-want +got); give a new field the type that its name has:\n%s", diff)
+	}
 }
 
 // TestEncode checks that a body decodes to its value, and that the same value gives the same bytes.

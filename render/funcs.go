@@ -84,6 +84,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"recheckForm": func(slug, at string) (template.HTML, error) { return lists.Recheck(p.prefix, slug, at) },
 		"suggestForm": func(text string) (template.HTML, error) { return lists.Suggestion(p.prefix, text) },
 
+		"typesOf": func(part string) string { return p.href(typesKey(part)) },
+
 		"add":  func(a, b int) int { return a + b },
 		"dict": dict,
 		"table": func(route, id, name string) string {
@@ -95,7 +97,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"facilitators": facilitatorsRoute, "flow": flowRoute, "market": marketRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
 		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
 		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "suggest": suggestRoute,
-		"data": dataRoute, "verify": "verify-page", "types": typesRoute,
+		"data": dataRoute, "verify": "verify-page", "types": typesRoute, "files": referenceFilesRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

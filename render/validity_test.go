@@ -213,6 +213,12 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("reference.html", page, err)
 	page, err = api.Types()
 	put("reference/types.html", page, err)
+	page, err = api.Files()
+	put("reference/files.html", page, err)
+	parts, err := api.TypesPages()
+	for _, part := range parts {
+		put(part.Key, part.Bytes, err)
+	}
 	markdown, err := api.Markdown()
 	put(markdown.Key, markdown.Bytes, err)
 	for _, key := range []string{"v1/openapi.json", "v1/routes.json", "llms.txt", "SHA256SUMS"} {

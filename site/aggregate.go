@@ -349,6 +349,25 @@ type PaginationMeta struct {
 	TotalPages int `json:"total_pages"`
 }
 
+// ServicesMeta: position of a page in the list of services, and filters with unknown values.
+//
+// It is the meta of /v1/services.
+type ServicesMeta struct {
+	PaginationMeta
+	// Networks and categories of the request that are unknown, so the list is empty; absent if there are none.
+	UnknownValues []UnknownValue `json:"unknown_values,omitempty"`
+}
+
+// UnknownValue is a value of a filter that neither the directory nor its table of names knows.
+type UnknownValue struct {
+	// Name of the filter.
+	Parameter string `json:"parameter"`
+	// Value of the request.
+	Value string `json:"value"`
+	// Known names that are a few letters away, the nearest first; at most three.
+	Nearest []string `json:"nearest"`
+}
+
 // NewPaginationMeta computes the number of pages. It accepts a page after the last one.
 func NewPaginationMeta(total, page, perPage int) PaginationMeta {
 	return PaginationMeta{Total: total, Page: page, PerPage: perPage, TotalPages: (total + perPage - 1) / perPage}

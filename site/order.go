@@ -22,6 +22,26 @@ const (
 	OrderOrganicBuyers = "organic_buyers"
 	OrderGrade         = "grade"
 	OrderResponse      = "response"
+	OrderUptime24h     = "uptime_24h"
+	OrderUptime30d     = "uptime_30d"
+)
+
+// Orders that /v1/search named first.
+const (
+	OrderPrice = "price"
+	OrderSpeed = "speed"
+)
+
+// Every list of services knows these orders, each by the same name: OrderNewest, OrderPrice, OrderSpeed,
+// OrderUptime24h, OrderUptime30d, OrderEndpoints, OrderVolume, OrderBuyers, OrderOrganicVolume, OrderOrganicBuyers and
+// OrderGrade. Lists had other names for some before; they mean the same as ever.
+var (
+	// ServicesOrderNames are the orders of /v1/services under other names, with the names that its files have.
+	ServicesOrderNames = map[string]string{OrderPrice: OrderCheapest, OrderSpeed: OrderResponse,
+		OrderUptime24h: OrderUptime}
+	// SearchOrderNames are the orders of /v1/search under other names.
+	SearchOrderNames = map[string]string{OrderCheapest: OrderPrice, OrderResponse: OrderSpeed,
+		OrderUptime30d: OrderUptime}
 )
 
 // Orders lists the orders of files, the default first.
@@ -49,6 +69,7 @@ var ColumnOrders = []Order{
 	{Name: OrderOrganicBuyers, Column: "organic_buyers_30d", Descending: true},
 	{Name: OrderGrade, Column: "grade"}, // A is first, unknown last
 	{Name: OrderResponse, Column: "avg_response_time_ms"},
+	{Name: OrderUptime30d, Column: "uptime_30d", Descending: true},
 }
 
 // OrderByName returns the order with this name. It panics if there is none.

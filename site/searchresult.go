@@ -58,10 +58,15 @@ const OrderRelevance = "relevance"
 
 // SearchOrders are the other orders of /v1/search.
 var SearchOrders = []Order{
-	{Name: "price", Column: "prices_usd", Within: "network"},
-	{Name: "uptime", Column: "uptime_30d", Descending: true},
-	{Name: "speed", Column: "avg_response_time_ms"},
+	{Name: OrderPrice, Column: "prices_usd", Within: "network"},
+	{Name: OrderUptime, Column: "uptime_30d", Descending: true},
+	{Name: OrderSpeed, Column: "avg_response_time_ms"},
 	{Name: OrderVolume, Column: "volume_usd_30d", Descending: true},
 	{Name: OrderOrganicVolume, Column: "organic_volume_usd_30d", Descending: true},
 	{Name: OrderOrganicBuyers, Column: "organic_buyers_30d", Descending: true},
+	{Name: OrderNewest, Column: "created_at", Descending: true},
+	{Name: OrderUptime24h, Column: "uptime_24h", Descending: true},
+	{Name: OrderEndpoints, Column: "endpoint_count", Descending: true},
+	{Name: OrderBuyers, Column: "unique_buyers_30d", Descending: true},
+	{Name: OrderGrade, Column: "grade"},
 }

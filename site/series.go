@@ -1,6 +1,8 @@
 package site
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"tollbook/site/encode"
@@ -141,4 +143,16 @@ func PeriodStart(period string, now time.Time) string {
 		return now.Truncate(time.Hour).Add(-24 * time.Hour).Format(time.DateOnly)
 	}
 	return ""
+}
+
+// pointPrefix is the beginning of each encoded point of a series; the date follows.
+const pointPrefix = `{"date":"`
+
+// IsPoint reports whether a row is an encoded point of a series.
+func IsPoint(row []byte) bool { return bytes.HasPrefix(row, []byte(pointPrefix)) }
+
+// PointsSince returns the points of a series, oldest first, from a day such as "2026-11-20" on.
+func PointsSince(points [][]byte, day string) [][]byte {
+	i, _ := slices.BinarySearchFunc(points, []byte(pointPrefix+day), bytes.Compare) // dates sort as strings
+	return points[i:]
 }

@@ -9,10 +9,11 @@
 		return e;
 	};
 	const open = () => {
-		const part = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-		if (!part) return;
-		if (part.matches(".type-list a")) location.replace(part.href);
-		if (part.matches("details")) {
+		const name = decodeURIComponent(location.hash.slice(1)), part = document.getElementById(name);
+		for (const link of part ? [] : document.querySelectorAll("[data-has]")) { // what another page describes
+			if (new RegExp(link.dataset.has).test(name)) location.replace(link.href + location.hash);
+		}
+		if (part?.matches("details")) {
 			part.open = true;
 			part.scrollIntoView();
 		}

@@ -34,10 +34,37 @@ func exampleBody(c *routes.Call) ([]byte, error) {
 	return encode.Row(exampleSubmission)
 }
 
+// exampleID is the id of the example of a submission.
+const exampleID = "6f1c9a52-7b0e-4d3a-9c8f-2e5b7a1d4c60"
+
+// exampleResponse returns an example of the response to a call, which no snapshot contains.
+func (a *Document) exampleResponse(c *routes.Call) any {
+	at := site.Time{Time: a.examples.now}
+	probe := &site.ProbeResult{EndpointsFound: len(exampleSubmission.Endpoints), Errors: []string{}}
+	switch c.Response.(type) {
+	case site.Uncited[site.SubmissionResult]:
+		return site.Uncited[site.SubmissionResult]{Data: site.SubmissionResult{SubmissionID: exampleID,
+			Status: site.SubmissionPending, ProbeResult: probe}}
+	case site.Uncited[site.SubmissionState]:
+		return site.Uncited[site.SubmissionState]{Data: site.SubmissionState{SubmissionID: exampleID,
+			Status: site.SubmissionPending, ProbeResult: probe, ReceivedAt: at}}
+	case site.Uncited[site.SuggestionResult]:
+		return site.Uncited[site.SuggestionResult]{Data: site.SuggestionResult{SuggestionID: exampleID, ReceivedAt: at}}
+	case site.Uncited[site.RecheckResult]:
+		result := site.RecheckResult{Slug: "acme-quotes", NextCheckAt: at}
+		if service := a.examples.service; service != nil {
+			result.Slug, result.LastCheckedAt = service.Slug, service.LastCheckedAt
+		}
+		result.ChecksURL = apiPrefix + "/services/" + result.Slug + "/checks"
+		return site.Uncited[site.RecheckResult]{Data: result}
+	}
+	return nil
+}
+
 // addCall adds the operation of a call, which no file answers.
 func (a *Document) addCall(c *routes.Call) error {
-	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
-	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary,
+	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1),
+		Summary:     strings.TrimSuffix(c.About, "."),
 		Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
 	op.Parameters = a.pathParameters(c.Pattern)
 	ok := &apiResponse{Description: "The requested data."}
@@ -69,11 +96,14 @@ func (a *Document) addCall(c *routes.Call) error {
 			Value: &apiHeader{Description: "URL of the status of the submission.",
 				Schema: &jsonschema.Schema{Type: "string"}}}}
 	}
-	content, err := a.schemas.Of(reflect.TypeOf(c.Response))
+	content, err := a.response(op, c.Response)
 	if err != nil {
 		return err
 	}
-	ok.Content = schema.Object[mediaType]{{Name: jsonType, Value: mediaType{Schema: content}}}
+	if op.example, err = encode.Row(a.exampleResponse(c)); err != nil {
+		return err
+	}
+	ok.Content = schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, op.example}}}
 	op.Responses = schema.Object[*apiResponse]{{Name: strconv.Itoa(c.Status), Value: ok}}
 	for _, f := range failed {
 		status := strconv.Itoa(f.code)

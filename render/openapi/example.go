@@ -1,10 +1,13 @@
 package openapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
+	"unicode"
 
 	"tollbook/site"
 	"tollbook/site/display"
@@ -16,15 +19,40 @@ import (
 // Examples contains responses of a snapshot, with which the documents show what each route returns.
 type Examples struct {
 	Segments map[string]string // values of the variable parts of paths; none in an empty directory
-	Bodies   map[string][]byte // by key; those of Keys that exist
 
+	now     time.Time             // when the snapshot was built
 	service *site.ServiceListItem // the service of the examples; nil in an empty directory
+	bodies  map[string][]byte     // of recorded files, by key
+	answers map[string]answer     // of routes whose responses no file contains, by name
+	keys    map[string]bool       // of the responses of routes without parameters, or of what they are cut from
+	files   []*exampleFile        // at paths of their own
+}
+
+// answer is the response to a request that no file answers.
+type answer struct {
+	query string // of the request
+	body  []byte
 }
 
 // ChooseExamples chooses the service of the examples: the first by slug that is online and has a price, else the first.
 // endpoints returns the endpoints of the service at an index of the snapshot, which may not contain them yet.
 func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint) Examples {
-	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
+	x := Examples{Segments: map[string]string{}, now: s.Now.Time, bodies: map[string][]byte{},
+		answers: map[string]answer{}, keys: map[string]bool{}}
+	x.chooseSegments(s, endpoints)
+	for i := range routes.All {
+		if r := &routes.All[i]; r.Ext == ".json" {
+			if _, key, _ := x.source(r); key != "" {
+				x.keys[key] = true
+			}
+		}
+	}
+	x.files = newExampleFiles(x)
+	return x
+}
+
+// chooseSegments chooses the values of the variable parts of paths.
+func (x *Examples) chooseSegments(s *site.Snapshot, endpoints func(index int) []site.Endpoint) {
 	for _, f := range s.Facilitators {
 		if measured := f.Verification == site.VerificationOnChain; measured || x.Segments["facilitator"] == "" {
 			x.Segments["facilitator"] = f.FacilitatorID
@@ -51,7 +79,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 		}
 	}
 	if chosen == nil {
-		return x
+		return
 	}
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
 	x.Segments["number"], x.Segments["column"] = "0", "grade"
@@ -66,30 +94,95 @@ func ChooseExamples(s *site.Snapshot, endpoints func(index int) []site.Endpoint)
 		x.Segments["caip2"], x.Segments["address"] = *prices[0].NetworkCAIP2, prices[0].PayTo
 		break
 	}
-	return x
 }
 
-// Keys returns the files that examples come from: the response of each JSON route without parameters, or the shard that
-// contains it, and each JSON file at a path of its own. The description itself is not among them.
-func (x Examples) Keys() map[string]bool {
-	keys := map[string]bool{}
-	for i := range routes.All {
-		if r := &routes.All[i]; r.Ext == ".json" {
-			if key, _ := x.source(r); key != "" {
-				keys[key] = true
-			}
+// Wants reports whether Record would keep a file.
+func (x Examples) Wants(key string) bool {
+	if x.keys[key] {
+		return true
+	}
+	for _, f := range x.files {
+		if f.isBetter(key) {
+			return true
 		}
 	}
-	for _, f := range routes.Files {
-		if path, ok := x.path(f.Pattern); ok && f.Pattern != "/"+routes.OpenAPIFile {
-			keys[path[1:]] = true
-		}
-	}
-	return keys
+	return false
 }
 
-// path replaces the variable parts of a pattern by values. It returns false if a value is unknown.
+// Record keeps a copy of a file if the documents may show it as an example.
+func (x Examples) Record(key string, data []byte) {
+	if !x.Wants(key) {
+		return
+	}
+	kept := bytes.Clone(data)
+	if x.keys[key] {
+		x.bodies[key] = kept
+	}
+	for _, f := range x.files {
+		if f.isBetter(key) {
+			f.key, f.isOwn, f.body = key, f.own.MatchString(key), kept
+		}
+	}
+}
+
+// Answer adds the response to a request of Questions.
+func (x Examples) Answer(route, query string, body []byte) { x.answers[route] = answer{query, body} }
+
+// Questions returns requests whose responses become examples although no file contains them: a query string by the name
+// of its route.
+func (x Examples) Questions() map[string]string {
+	words := x.words()
+	if words == "" {
+		return nil
+	}
+	q := "q=" + url.QueryEscape(words)
+	return map[string]string{"search": q + "&status=" + site.StatusOnline, "best": q}
+}
+
+// maxWords limits the words of a need in examples.
+const maxWords = 4
+
+// words returns what the service of the examples does: the beginning of its description; "" without one.
+func (x Examples) words() string {
+	if x.service == nil {
+		return ""
+	}
+	text := strings.ToLower(display.Line(x.service.Description, display.MaxName))
+	if i := strings.IndexAny(text, ",.;:"); i >= 0 {
+		text = text[:i]
+	}
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.Join(words[:min(len(words), maxWords)], " ")
+}
+
+// path returns the path of the example of an operation with this pattern, and false without one.
 func (x Examples) path(pattern string) (string, bool) {
+	if f := x.file(pattern); f != nil && f.key != "" {
+		return f.path(), true
+	}
+	return x.fill(pattern)
+}
+
+// file returns the file at a path of its own with this pattern, or nil.
+func (x Examples) file(pattern string) *exampleFile {
+	for _, f := range x.files {
+		if f.pattern == pattern {
+			return f
+		}
+	}
+	return nil
+}
+
+// segment returns the value of a variable part of a pattern in the example of its operation; "" without one.
+func (x Examples) segment(pattern, name string) string {
+	if f := x.file(pattern); f != nil && f.key != "" {
+		return f.any.FindStringSubmatch(f.key)[f.any.SubexpIndex(name)]
+	}
+	return x.Segments[name]
+}
+
+// fill replaces the variable parts of a pattern by Segments. It returns false if a value is unknown.
+func (x Examples) fill(pattern string) (string, bool) {
 	var b strings.Builder
 	for {
 		before, after, variable := strings.Cut(pattern, "{")
@@ -107,45 +200,88 @@ func (x Examples) path(pattern string) (string, bool) {
 	}
 }
 
-// source returns the file with the example of a route, "" without one, and the hash of its row if the file is a shard.
-func (x Examples) source(r *routes.Route) (key, hash string) {
-	path, ok := x.path(r.Pattern)
+// source returns the request for a route without parameters, the file with its response or from which that is cut, ""
+// without one, and the hash of its row if the file is a shard.
+func (x Examples) source(r *routes.Route) (q routes.Query, key, hash string) {
+	path, ok := x.fill(r.Pattern)
 	if !ok {
-		return "", ""
+		return q, "", ""
 	}
 	q, err := routes.ParseRequest((&url.URL{Path: path}).EscapedPath(), "")
 	if err != nil || q.Route == nil {
-		return "", ""
+		return q, "", ""
 	}
-	if r.Rule == routes.RuleLookup {
+	switch r.Rule {
+	case routes.RuleLookup:
 		key, _, hash = q.LookupShard()
-		return key, hash
+		return q, key, hash
+	case routes.RuleTrim:
+		return q, q.Untrimmed().Key(), ""
 	}
-	return q.Key(), ""
+	return q, q.Key(), ""
 }
 
 // of returns the example of an operation, nil without one.
 func (x Examples) of(op *operation) (json.RawMessage, error) {
-	key, hash := "", ""
-	if op.route != nil {
-		key, hash = x.source(op.route)
-	} else if path, ok := x.path(op.pattern); ok {
-		key = path[1:]
-	}
-	body, ok := x.Bodies[key]
-	if !ok {
-		return nil, nil
-	}
-	if hash != "" {
-		if body, ok = lookupAnswer(body, hash); !ok {
-			return nil, nil
-		}
+	body, err := x.body(op)
+	if body == nil || err != nil {
+		return nil, err
 	}
 	example, err := clip(body)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
+		return nil, fmt.Errorf("example of %s: %w", op.pattern, err)
 	}
 	return example, nil
+}
+
+// body returns the response that becomes the example of an operation, nil without one.
+func (x Examples) body(op *operation) ([]byte, error) {
+	if f := x.file(op.pattern); f != nil {
+		return f.body, nil
+	}
+	if op.route == nil {
+		return nil, nil
+	}
+	if a, ok := x.answers[op.route.Name]; ok {
+		return a.body, nil
+	}
+	if op.route.Rule == routes.RuleCatalogue {
+		return x.catalogueSearch(op.route)
+	}
+	q, key, hash := x.source(op.route)
+	body, ok := x.bodies[key]
+	switch {
+	case !ok:
+		return nil, nil
+	case hash != "":
+		if body, ok = lookupAnswer(body, hash); !ok {
+			return nil, nil
+		}
+	case q.Route.Rule == routes.RuleTrim:
+		points, meta, err := q.Route.Framing.Split(body)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		points = site.PointsSince(points, site.PeriodStart(q.Text("period"), x.now))
+		return encode.AppendProvenance(q.Route.Framing.List(points, meta), encode.FindProvenance(body)), nil
+	}
+	return body, nil
+}
+
+// catalogueSearch returns the response of a search of the catalogue without a text: its rows are those of the list.
+func (x Examples) catalogueSearch(r *routes.Route) ([]byte, error) {
+	list := routes.ByName("discovery")
+	body := x.bodies[routes.Query{Route: list, Bare: true}.Key()]
+	if body == nil {
+		return nil, nil
+	}
+	rows, _, err := list.Framing.Split(body)
+	if err != nil {
+		return nil, fmt.Errorf("example of %s: %w", r.Pattern, err)
+	}
+	limit := routes.Query{Route: r, Bare: true}.Int("limit")
+	meta, err := encode.Row(site.CursorPagination{Limit: limit})
+	return r.Framing.List(rows[:min(len(rows), limit)], meta), err
 }
 
 // lookupAnswer returns the row of a shard with a hash, as a response.
@@ -184,8 +320,11 @@ func (x Examples) value(p *routes.Param) string {
 	case routes.KindAddress:
 		return x.Segments["address"]
 	case routes.KindText:
-		if p.Rule == routes.RuleCatalogue && p.Name == "network" {
+		switch {
+		case p.Rule == routes.RuleCatalogue && p.Name == "network":
 			return x.Segments["caip2"]
+		case p.Name == "query" || p.Name == "q" && p.Compare != routes.CompareWords:
+			return x.words()
 		}
 		return x.text(p.Name)
 	}
@@ -207,7 +346,7 @@ func (x Examples) text(name string) string {
 		return item.Category
 	case "service":
 		return item.Slug
-	case "q", "query":
+	case "q": // of names
 		first, _, _ := strings.Cut(display.Line(item.Name, display.MaxName), " ")
 		return first
 	}
@@ -224,11 +363,14 @@ func (a *Document) commands(op *operation) (plain, withParams string) {
 		return a.callCommand(op.call), ""
 	}
 	path, ok := a.examples.path(op.pattern)
-	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+routes.OpenAPIFile {
+	if !ok || op.route == nil && op.example == nil {
 		return "", ""
 	}
 	address := display.EndpointURL(a.directory.BaseURL, path)
 	plain = "curl '" + address + "'"
+	if op.route != nil && a.examples.answers[op.route.Name].query != "" {
+		plain = "curl '" + address + "?" + a.examples.answers[op.route.Name].query + "'"
+	}
 	if op.route == nil {
 		return plain, ""
 	}

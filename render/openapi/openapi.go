@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/schema"
 )
@@ -145,6 +146,8 @@ type Document struct {
 	directory Directory
 	examples  Examples
 	schemas   *schema.Components
+	named     map[reflect.Type]string // component of each type of a response without a name of its own
+	parts     map[string]string       // of the reference of types, by component
 	doc       openAPI
 }
 
@@ -152,7 +155,7 @@ type Document struct {
 // route without a response type allows anything; a test lists such routes. New returns an error for a type that it
 // cannot describe.
 func New(d Directory, x Examples) (*Document, error) {
-	a := &Document{directory: d, examples: x, schemas: schema.NewComponents()}
+	a := &Document{directory: d, examples: x, schemas: schema.NewComponents(), named: map[reflect.Type]string{}}
 	a.doc = openAPI{
 		OpenAPI: "3.1.0", Info: d.info(), Servers: d.servers(), Security: []struct{}{},
 		Tags: []apiTag{
@@ -182,7 +185,9 @@ func New(d Directory, x Examples) (*Document, error) {
 		}
 	}
 	for _, t := range routes.CSVs {
-		a.addTable(t)
+		if err := a.addTable(t); err != nil {
+			return nil, fmt.Errorf("describe table %s: %w", t.Name, err)
+		}
 	}
 	for _, of := range []reflect.Type{reflect.TypeFor[site.ErrorBody](), reflect.TypeFor[site.CatalogueErrorBody]()} {
 		if _, err := a.schemas.Of(of); err != nil {
@@ -195,6 +200,8 @@ func New(d Directory, x Examples) (*Document, error) {
 		a.doc.Components.Parameters = append(a.doc.Components.Parameters,
 			schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
+	a.parts = a.partTypes()
+	a.markDollars()
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
 	return a, err
@@ -267,9 +274,8 @@ func describeRoute(r *routes.Route) string {
 }
 
 func (a *Document) addFile(f routes.File) error {
-	summary, _, _ := strings.Cut(strings.TrimSuffix(f.About, "."), ": ")
-	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About,
-		Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
+	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: strings.TrimSuffix(f.About, "."),
+		Description: f.About, Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
 }
 
 // add completes an operation with what its path and the type of its body define.
@@ -279,14 +285,11 @@ func (a *Document) add(op *operation, body any) error {
 	for _, p := range routes.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
 	}
-	content := &jsonschema.Schema{}
-	var err error
-	if body != nil {
-		if content, err = a.schemas.Of(reflect.TypeOf(body)); err != nil {
-			return err
-		}
+	content, err := a.response(op, body)
+	if err != nil {
+		return err
 	}
-	if op.example, err = a.examples.of(op); err != nil {
+	if op.example, err = a.exampleOf(op); err != nil {
 		return err
 	}
 	op.Responses = responses(op.pattern, jsonType, content, op.example)
@@ -299,10 +302,58 @@ func (a *Document) add(op *operation, body any) error {
 	return nil
 }
 
+// response returns the schema of a response. It refers to a component: that of a type with a plain name, or else one
+// that is named after the first operation with this type, such as ServicesResponse.
+func (a *Document) response(op *operation, body any) (*jsonschema.Schema, error) {
+	if body == nil {
+		return &jsonschema.Schema{}, nil
+	}
+	of := reflect.TypeOf(body)
+	if name := a.named[of]; name != "" {
+		return &jsonschema.Schema{Ref: schema.ComponentPath + name}, nil
+	}
+	s, err := a.schemas.Of(of)
+	if err != nil || s.Ref != "" || s.Type != "object" || len(s.Properties) == 0 {
+		return s, err
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(op.ID, "get"), "post") + "Response"
+	s.Description = "The response of " + op.ID + "."
+	for _, m := range responseMembers {
+		if p := s.Properties[m.Name]; p != nil && p.Description == "" {
+			p.Description = m.Value
+		}
+	}
+	a.named[of] = name
+	return a.schemas.Add(name, s)
+}
+
+// responseMembers describes the members of responses whose types have no plain name.
+var responseMembers = schema.Object[string]{
+	{Name: "data", Value: "The requested data."},
+	{Name: "meta", Value: "Counts and position of the list."},
+	{Name: "caveat", Value: "What the figures leave out."},
+	{Name: "provenance", Value: "The licence of the data, and the source to name."},
+}
+
+// exampleOf returns the example of an operation, nil without one. The document itself is an example by its beginning.
+func (a *Document) exampleOf(op *operation) (json.RawMessage, error) {
+	if op.pattern != "/"+routes.OpenAPIFile {
+		return a.examples.of(op)
+	}
+	beginning, err := encode.Row(schema.Object[any]{{Name: "openapi", Value: a.doc.OpenAPI},
+		{Name: "info", Value: a.doc.Info}})
+	if err != nil {
+		return nil, err
+	}
+	return clip(beginning)
+}
+
 // operationID returns "getServiceChecks" for the route service-checks.
-func operationID(name string) string {
+func operationID(name string) string { return "get" + pascal(name) }
+
+// pascal returns "ServiceChecks" for service-checks.
+func pascal(name string) string {
 	var b strings.Builder
-	b.WriteString("get")
 	for word := range strings.SplitSeq(name, "-") {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
@@ -326,7 +377,7 @@ func (a *Document) pathParameters(pattern string) []parameter {
 				p.Schema.MaxLength = &s.MaxLength
 			}
 		}
-		if v := a.examples.Segments[name]; v != "" {
+		if v := a.examples.segment(pattern, name); v != "" {
 			p.Example = v
 		}
 		out, rest = append(out, p), tail
@@ -351,7 +402,9 @@ func (x Examples) parameter(p *routes.Param) parameter {
 		}
 		return out
 	case routes.KindChoice:
-		out.Schema.Enum = values
+		for _, word := range p.Accepted() {
+			out.Schema.Enum = append(out.Schema.Enum, word)
+		}
 	case routes.KindBoolean:
 		out.Schema = &jsonschema.Schema{Type: "boolean"}
 		return out

@@ -39,7 +39,11 @@ func httpPolicy() []policyRule {
 					"applies to a page above %s, a text of more than %d characters and a query string of more than "+
 					"%s bytes.", display.Number(site.MaxPage), routes.MaxText,
 				display.Number(int64(routes.Table().Limits.MaxQuery)))},
-		{"A filter value that no service has", "returns an empty list, not an error."},
+		{"A filter value that no service has",
+			"returns an empty list, not an error. If `/v1/services` is asked for a network or category that is unknown, " +
+				"the header `X-Unknown-Values` and `meta.unknown_values` name the nearest ones; with `strict=1`, and in " +
+				"`/v1/search` and `/v1/best`, the answer is 400. Networks are found by abbreviation, name or CAIP-2 id, " +
+				"and categories by name, in any case."},
 		{"A page or window past the end", "is an empty list with the correct `meta`."},
 		{"Reading all pages",
 			"the header `Link` contains the URL of the next page with rel=next. This URL has `snapshot=<id>`, the " +
@@ -62,6 +66,8 @@ func httpPolicy() []policyRule {
 				"`/packs/<hour>.zip` contains older rows of the logs. These files support range requests and do not " +
 				"count in rate limits."},
 		{"Unknown values", "are `null`, never zero."},
+		{"US dollars", "are numbers, in fields whose names end in `_usd`. `price_usd`, `median_usd` and " +
+			"`median_price_usd` are text in some types, without the rounding of a number; each says which it is."},
 		{"Times", "are UTC with milliseconds, so that they sort as text."},
 	}
 }
@@ -192,6 +198,11 @@ var apiHeaders = schema.Object[*apiHeader]{
 		Value: &apiHeader{
 			Description: "Unknown parameters of the request, which were ignored, each with the nearest known one; at " +
 				"most eight. Absent if there are none.",
+			Schema: &jsonschema.Schema{Type: "string"}}},
+	{Name: routes.HeaderUnknownValues,
+		Value: &apiHeader{
+			Description: "Networks and categories of the request that are unknown, each with the nearest known names. " +
+				"Absent if there are none.",
 			Schema: &jsonschema.Schema{Type: "string"}}},
 	{Name: headerLink,
 		Value: &apiHeader{

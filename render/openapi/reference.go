@@ -30,15 +30,15 @@ type Reference struct {
 	BadJSON    string // the body of a 400
 	Headers    schema.Object[*apiHeader]
 	Rules      []routes.RuleText
-	Types      []referenceType
 	Verify     string // commands
 	Calls      []quickCall
 }
 
-// quickCall is a call of the quickstart in four languages.
+// quickCall is a call of the quickstart in four languages, with members of its response.
 type quickCall struct {
 	ID, Title, About string
 	Samples          []guide.Sample
+	Answer           string // "" without one
 }
 
 type referenceGroup struct {
@@ -87,16 +87,31 @@ type referenceField struct {
 	Type        typeText
 }
 
-// typeText is a type as text. Ref is the component in its middle, "" without one.
-type typeText struct{ Before, Ref, After string }
+// typeText is a type as text. Ref is the component in its middle, "" without one, and Part the part of the page of types
+// that describes it.
+type typeText struct{ Before, Ref, After, Part string }
+
+// TypesPart is a part of the reference of types: those that the operations of a tag use and no operation of a tag before
+// it.
+type TypesPart struct {
+	Tag, Name string // Name in an address
+	Types     []referenceType
+}
+
+// FilesTag is the tag of files at paths of their own.
+const FilesTag = tagFiles
 
 // PageData returns the value of the template of the reference page.
 func (a *Document) PageData() (Reference, error) {
 	base := a.directory.BaseURL
+	calls, err := a.quickstart()
+	if err != nil {
+		return Reference{}, err
+	}
 	body := Reference{
 		Base: base + apiPrefix, Version: a.doc.Info.Version, HTTPPolicy: httpPolicy(), Headers: apiHeaders,
-		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
-		Calls: a.quickstart(),
+		Rules: usedRules(), Verify: verifyCommands(base),
+		Calls: calls,
 	}
 	for i := range routes.Common {
 		body.Common = append(body.Common, paramText(&routes.Common[i]))
@@ -136,7 +151,7 @@ func (a *Document) operation(op *operation) referenceOperation {
 		switch p.In {
 		case "path":
 			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path",
-				About: p.Description, Field: inputField{Part: p.Name, Value: a.examples.Segments[p.Name]}})
+				About: p.Description, Field: inputField{Part: p.Name, Value: a.examples.segment(op.pattern, p.Name)}})
 		case "header":
 			out.Params = append(out.Params, referenceParam{Name: p.Name, Allowed: "header", About: p.Description})
 		}
@@ -145,7 +160,7 @@ func (a *Document) operation(op *operation) referenceOperation {
 		out.Method = op.call.Method
 	}
 	if op.RequestBody != nil {
-		out.Takes = textOf(op.RequestBody.Content[0].Value.Schema)
+		out.Takes = a.textOf(op.RequestBody.Content[0].Value.Schema)
 	}
 	if op.route == nil {
 		out.Summary = op.Description
@@ -162,13 +177,16 @@ func (a *Document) operation(op *operation) referenceOperation {
 	if op.example != nil {
 		out.Example = indent(op.example)
 	}
-	out.Answer = textOf(answerOf(op.Responses[0].Value.Content[0].Value.Schema))
+	out.Answer = a.textOf(a.answerOf(op.Responses[0].Value.Content[0].Value.Schema))
 	return out
 }
 
 // answerOf returns the type of the data of a response, or of the response if it has no data.
-func answerOf(s *jsonschema.Schema) *jsonschema.Schema {
-	return cmp.Or(s.Properties["data"], s)
+func (a *Document) answerOf(s *jsonschema.Schema) *jsonschema.Schema {
+	if body := a.schemas.Component(s.Ref); body != nil {
+		return cmp.Or(body.Properties["data"], s)
+	}
+	return s
 }
 
 func paramText(p *routes.Param) referenceParam {
@@ -179,7 +197,7 @@ func paramText(p *routes.Param) referenceParam {
 		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
 		out.Field = inputField{Min: &p.Min, Max: &p.Max}
 	case routes.KindChoice:
-		out.Allowed = strings.Join(p.Values, ", ")
+		out.Allowed = strings.Join(p.Accepted(), ", ")
 		out.Field = inputField{Values: p.Values}
 	case routes.KindBoolean:
 		out.Allowed = "true or false"
@@ -219,17 +237,74 @@ func usedRules() []routes.RuleText {
 	return out
 }
 
-func (a *Document) types() []referenceType {
-	var out []referenceType
+// Types returns the parts of the reference of types, each in the order of names.
+func (a *Document) Types() []TypesPart {
+	parts := make([]TypesPart, len(a.doc.Tags))
+	for i, tag := range a.doc.Tags {
+		parts[i] = TypesPart{Tag: tag.Name, Name: strings.ToLower(tag.Name)}
+	}
 	for _, c := range a.doc.Components.Schemas {
 		t := referenceType{Name: c.Name, About: c.Value.Description}
 		for _, name := range c.Value.PropertyOrder {
 			p := c.Value.Properties[name]
-			t.Fields = append(t.Fields, referenceField{name, p.Description, textOf(p)})
+			t.Fields = append(t.Fields, referenceField{name, p.Description, a.textOf(p)})
 		}
-		out = append(out, t)
+		i := slices.IndexFunc(parts, func(p TypesPart) bool { return p.Name == a.parts[c.Name] })
+		parts[i].Types = append(parts[i].Types, t)
 	}
-	return out
+	return parts
+}
+
+// partTypes says which part of the reference of types describes each component. Types that only errors use belong to
+// the part of submissions, which have the most errors.
+func (a *Document) partTypes() map[string]string {
+	parts := map[string]string{}
+	for _, tag := range a.doc.Tags {
+		part := strings.ToLower(tag.Name)
+		var visit func(s *jsonschema.Schema)
+		visit = func(s *jsonschema.Schema) {
+			if s == nil {
+				return
+			}
+			if c := a.schemas.Component(s.Ref); c != nil {
+				if name := strings.TrimPrefix(s.Ref, schema.ComponentPath); parts[name] == "" {
+					parts[name] = part
+					visit(c)
+				}
+			}
+			for _, p := range s.Properties {
+				visit(p)
+			}
+			for _, one := range s.AnyOf {
+				visit(one)
+			}
+			visit(s.Items)
+			visit(s.AdditionalProperties)
+		}
+		for _, p := range a.doc.Paths {
+			op := p.Value.operation()
+			if op.Tags[0] != tag.Name {
+				continue
+			}
+			visit(op.Responses[0].Value.Content[0].Value.Schema)
+			if op.RequestBody != nil {
+				visit(op.RequestBody.Content[0].Value.Schema)
+			}
+		}
+	}
+	for _, c := range a.doc.Components.Schemas {
+		if parts[c.Name] == "" {
+			parts[c.Name] = strings.ToLower(tagSubmit)
+		}
+	}
+	return parts
+}
+
+// textOf returns a schema as text with the part of the reference that describes its component.
+func (a *Document) textOf(s *jsonschema.Schema) typeText {
+	t := textOf(s)
+	t.Part = a.parts[t.Ref]
+	return t
 }
 
 // textOf returns a schema as text: "array of Endpoint", "date-time or null".

@@ -6,19 +6,39 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/site"
 	"tollbook/site/display"
 )
 
 // MaxNearest is the maximum number of names that an error about an unknown one suggests.
 const MaxNearest = 3
 
-// CheckNames returns a *ParamError for the first filter of a list of services by a network or a category that neither
-// the table of spellings nor a listed service has. A lenient route refuses it with strict=1 alone. A list that includes
-// services that are gone accepts all names.
+// HeaderUnknownValues is the header that names the unknown values of filters of a request.
+const HeaderUnknownValues = "X-Unknown-Values"
+
+// CheckNames returns a *ParamError for the first of UnknownValues. A lenient route refuses it with strict=1 alone, and
+// otherwise names it in the response.
 func (i *Index) CheckNames(q Query) error {
-	if q.Route == nil || q.Route.Omit == "" || q.Omit() == "" || q.Route.Lenient && !q.Strict {
+	if q.Route == nil || q.Route.Lenient && !q.Strict {
 		return nil
 	}
+	for _, u := range i.UnknownValues(q) {
+		message := fmt.Sprintf("must be a known %s; got %s", u.Parameter, quoteShort(u.Value))
+		if len(u.Nearest) > 0 {
+			message += "; did you mean " + strings.Join(u.Nearest, " or ") + "?"
+		}
+		return &ParamError{u.Parameter, message}
+	}
+	return nil
+}
+
+// UnknownValues returns the networks and categories by which q filters a list of services, and which neither the table
+// of spellings nor a listed service has. A list that includes services that are gone accepts all names.
+func (i *Index) UnknownValues(q Query) []site.UnknownValue {
+	if q.Route == nil || q.Route.Omit == "" || q.Omit() == "" {
+		return nil
+	}
+	var unknown []site.UnknownValue
 	for j := range q.Route.Params {
 		p := &q.Route.Params[j]
 		value, known := q.value[p.Name], spellings[p.Spellings]
@@ -27,17 +47,17 @@ func (i *Index) CheckNames(q Query) error {
 		}
 		of := Query{Route: ByName("services"), Bare: true}.With(p.Name, value)
 		if _, listed := i.Lists[of.ListKey()]; !listed {
-			return &ParamError{p.Name, fmt.Sprintf("must be a known %s; got %s%s", p.Name, quoteShort(value),
-				suggest(value, known))}
+			unknown = append(unknown, site.UnknownValue{Parameter: p.Name, Value: value, Nearest: nearestOf(value, known)})
 		}
 	}
-	return nil
+	return unknown
 }
 
-// suggest returns "; did you mean …?" with the spellings that are nearest to a text, each of another value, or "". A
-// spelling that is the value in lower case is written as the value.
-func suggest(text string, known map[string]string) string {
-	var names, values []string
+// nearestOf returns the spellings that are nearest to a text, each of another value. A spelling that is the value in
+// lower case is written as the value.
+func nearestOf(text string, known map[string]string) []string {
+	var values []string
+	names := []string{}
 	for _, spelling := range display.NearestAll(strings.ToLower(text), slices.Sorted(maps.Keys(known))) {
 		value := known[spelling]
 		if slices.Contains(values, value) || len(values) == MaxNearest {
@@ -48,8 +68,22 @@ func suggest(text string, known map[string]string) string {
 		}
 		names = append(names, spelling)
 	}
-	if len(names) == 0 {
-		return ""
+	return names
+}
+
+// UnknownValuesText returns the value of HeaderUnknownValues, such as "network=bas (did you mean base or BLS?)". Values
+// are escaped and cut like names of unknown parameters.
+func UnknownValuesText(unknown []site.UnknownValue) string {
+	parts := make([]string, len(unknown))
+	for i, u := range unknown {
+		parts[i] = u.Parameter + "=" + escapeName(u.Value)
+		if len(u.Nearest) > 0 {
+			nearest := make([]string, len(u.Nearest))
+			for j, name := range u.Nearest {
+				nearest[j] = escapeName(name)
+			}
+			parts[i] += " (did you mean " + strings.Join(nearest, " or ") + "?)"
+		}
 	}
-	return "; did you mean " + strings.Join(names, " or ") + "?"
+	return strings.Join(parts, ", ")
 }

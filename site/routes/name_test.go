@@ -1,9 +1,13 @@
 package routes
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
 )
 
 // TestCheckNames checks which networks and categories a list of services accepts, and what an error suggests.
@@ -14,7 +18,7 @@ func TestCheckNames(t *testing.T) {
 		{"/v1/services", "network=base&category=ai", ""},
 		{"/v1/search", "q=x&network=X1&category=Weather", ""}, // not in the tables, but listed
 		{"/v1/best", "q=x&network=eip155:137", ""},            // known, and no service accepts it
-		{"/v1/services", "network=bas", ""},
+		{"/v1/services", "network=bas", ""},                   // named in the response
 		{"/v1/services", "network=bas&strict=1", "parameter network: must be a known network; got \"bas\"; did you mean base or BLS or ABS?"},
 		{"/v1/best", "q=x&network=polygn", "parameter network: must be a known network; got \"polygn\"; did you mean polygon?"},
 		{"/v1/search", "category=Dta&q=x", "parameter category: must be a known category; got \"Dta\"; did you mean Data?"},
@@ -33,6 +37,57 @@ func TestCheckNames(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s?%s (-want +got):\n%s", c.path, c.query, diff)
+		}
+	}
+}
+
+// TestUnknownValues checks the header that names unknown networks and categories, and that nothing in a value can end
+// it.
+func TestUnknownValues(t *testing.T) {
+	t.Parallel()
+	index := &Index{Lists: map[string]int{"v1/services": 3}}
+	for _, c := range []struct{ query, want string }{
+		{"network=Base&category=ai", ""},
+		{"network=polygn&category=Dta", "network=polygn (did you mean polygon?), category=Dta (did you mean Data?)"},
+		{"category=" + strings.Repeat("x", 50), "category=" + strings.Repeat("x", 40) + "..."},
+		{"category=a%0d%0aSet-Cookie:+b,%E2%80%AE", "category=a%0D%0ASet-Cookie%3A%20b%2C%E2%80%AE"},
+		{"category=Dta&include=gone", ""},
+	} {
+		q, err := ParseRequest("/v1/services", c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, UnknownValuesText(index.UnknownValues(q))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.query, diff)
+		}
+	}
+}
+
+// TestOrdersHaveOneName checks that the lists of services know the same orders by the same names, that a name means the
+// same column in each, and that older names still work.
+func TestOrdersHaveOneName(t *testing.T) {
+	t.Parallel()
+	columns := func(path string, orders []site.Order, name string) site.Order {
+		q, err := ParseRequest(path, "sort="+name)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return site.Order{}
+		}
+		i := slices.IndexFunc(orders, func(o site.Order) bool { return o.Name == q.Text("sort") })
+		return site.Order{Column: orders[i].Column, Descending: orders[i].Descending}
+	}
+	for _, name := range []string{site.OrderNewest, site.OrderPrice, site.OrderSpeed, site.OrderUptime24h,
+		site.OrderUptime30d, site.OrderEndpoints, site.OrderVolume, site.OrderBuyers, site.OrderOrganicVolume,
+		site.OrderOrganicBuyers, site.OrderGrade, site.OrderCheapest, site.OrderResponse} {
+		list, search := columns("/v1/services", site.ColumnOrders, name), columns("/v1/search", site.SearchOrders, name)
+		if list != search {
+			t.Errorf("%s is %v in /v1/services and %v in /v1/search", name, list, search)
+		}
+	}
+	for path, want := range map[string]string{"/v1/services": "uptime_24h", "/v1/search": "uptime_30d"} {
+		orders := map[string][]site.Order{"/v1/services": site.ColumnOrders, "/v1/search": site.SearchOrders}[path]
+		if got := columns(path, orders, site.OrderUptime).Column; got != want {
+			t.Errorf("uptime is %s in %s", got, path)
 		}
 	}
 }

@@ -149,8 +149,10 @@ func searchParams() []Param {
 			Values: []string{site.IncludeAssessment, site.IncludeFacets, site.IncludeGone},
 			About: "What to add: assessment for the compact assessment of each row, facets for the number of " +
 				"services by category, network, protocol and status in meta, gone for the services that are gone"},
-		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance,
-			About: "Order of the list; without q, relevance is the newest first"},
+		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance, Spellings: spelledSearches,
+			Brief: "Order of the list",
+			About: "Order of the list, by the names of /v1/services; without q, relevance is the newest first. cheapest " +
+				"is price, response is speed, and uptime is uptime_30d"},
 		perPage, paramPage)
 }
 

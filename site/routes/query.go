@@ -151,12 +151,13 @@ func parseValues(route *Route, rawQuery string) (values map[string]string, unkno
 func (p *Param) check(v string) (string, error) {
 	switch p.Kind {
 	case KindChoice:
-		for _, c := range p.Values {
-			if v == c {
-				return v, nil
-			}
+		if slices.Contains(p.Values, v) {
+			return v, nil
 		}
-		message := fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Values, ", "), quoteShort(v))
+		if value, ok := spellings[p.Spellings][v]; ok {
+			return value, nil
+		}
+		message := fmt.Sprintf("must be one of %s; got %s", strings.Join(p.Accepted(), ", "), quoteShort(v))
 		if path := p.Elsewhere[v]; path != "" {
 			message += "; " + path + " accepts it"
 		}

@@ -155,7 +155,7 @@ func TestInvalidParameters(t *testing.T) {
 		{"/v1/services", "status=unknown", "status",
 			`must be one of online, degraded, offline; got "unknown"; /v1/search accepts it`},
 		{"/v1/services", "sort=Newest", "sort",
-			`must be one of newest, uptime, cheapest, endpoints, volume, buyers, organic_volume, organic_buyers, grade, response; got "Newest"`},
+			`must be one of newest, uptime, cheapest, endpoints, volume, buyers, organic_volume, organic_buyers, grade, response, uptime_30d, price, speed, uptime_24h; got "Newest"`},
 		{"/v1/services", "verified=1", "verified", `must be true or false; got "1"`},
 		{"/v1/services", "max_price_usd=-0.1", "max_price_usd", decimals + `"-0.1"`},
 		{"/v1/services", "max_price_usd=.5", "max_price_usd", decimals + `".5"`},

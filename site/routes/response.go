@@ -14,7 +14,7 @@ import (
 // Responses contains the body of each JSON route's response, by the route's name. Only the type of the value matters:
 // the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
 var Responses = map[string]any{
-	"services":       site.List[site.ServiceListItem, site.PaginationMeta]{},
+	"services":       site.List[site.ServiceListItem, site.ServicesMeta]{},
 	"search":         site.List[site.SearchResult, site.SearchMeta]{},
 	"best":           site.List[site.Recommendation, site.RankingMeta]{},
 	"service":        site.One[site.ServiceDetail]{},
@@ -112,7 +112,7 @@ var Files = []File{
 			" name the column that they compare."},
 	{"terms", "/" + site.TermsFile, site.One[site.TermIndex]{},
 		"Index of the files of terms, with the number of terms in each."},
-	{"terms-file", "/" + termsFolder + "{terms}.json", site.List[site.Term, site.TotalMeta]{},
+	{"terms-block", "/" + termsFolder + "{terms}.json", site.List[site.Term, site.TotalMeta]{},
 		"A frequent term, or all terms with the same first two characters, each with the services that have it."},
 	{"vocabulary", "/" + site.VocabularyFile, site.One[site.Vocabulary]{},
 		"Every word of the directory, for the correction of typing errors."},

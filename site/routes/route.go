@@ -73,7 +73,7 @@ func servicesParams() []Param {
 		}
 	}
 	scanned := []string{site.OrderVolume, site.OrderBuyers, site.OrderOrganicVolume, site.OrderOrganicBuyers,
-		site.OrderGrade, site.OrderResponse}
+		site.OrderGrade, site.OrderResponse, site.OrderUptime30d}
 	return append(filters,
 		Param{Name: "q", Kind: KindText, Filter: true, Rule: RuleScan, Column: "name", Compare: CompareWords,
 			About: "Only services whose name has, for each word of this text, a word that starts with it"},
@@ -81,7 +81,9 @@ func servicesParams() []Param {
 			Rule: RuleScan, About: "What to add: assessment for the compact assessment of each row, gone for the " +
 				"services that are gone"},
 		Param{Name: "sort", Kind: KindChoice, Values: slices.Concat(site.Orders, scanned), Default: site.OrderNewest,
-			Rule: RuleScan, RuleValues: scanned, About: "Order of the list"},
+			Rule: RuleScan, RuleValues: scanned, Spellings: spelledOrders,
+			About: "Order of the list, by the names of /v1/search. cheapest is price, response is speed, and uptime is " +
+				"uptime_24h"},
 		paramPerPage, paramPage)
 }
 
@@ -261,8 +263,18 @@ var All = []Route{
 		About: "What is measured on chain and what is not known, as an HTML page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html",
 		About: "Reference of the API, as an HTML page."},
+	{Name: "reference-files-page", Pattern: "/reference/files", Rule: RuleLiteral, Ext: ".html",
+		About: "Reference of the files at paths of their own, as an HTML page."},
 	{Name: "types-page", Pattern: "/reference/types", Rule: RuleLiteral, Ext: ".html",
-		About: "The types of the API's responses with their fields, as an HTML page."},
+		About: "The types of the API's responses by name, as an HTML page."},
+	{Name: "types-services-page", Pattern: "/reference/types/services", Rule: RuleLiteral, Ext: ".html",
+		About: "The types of responses about services with their fields, as an HTML page."},
+	{Name: "types-directory-page", Pattern: "/reference/types/directory", Rule: RuleLiteral, Ext: ".html",
+		About: "The types of responses about the directory with their fields, as an HTML page."},
+	{Name: "types-submissions-page", Pattern: "/reference/types/submissions", Rule: RuleLiteral, Ext: ".html",
+		About: "The types of submissions and errors with their fields, as an HTML page."},
+	{Name: "types-files-page", Pattern: "/reference/types/files", Rule: RuleLiteral, Ext: ".html",
+		About: "The types of files at paths of their own with their fields, as an HTML page."},
 	{Name: "about-page", Pattern: "/about", Rule: RuleLiteral, Ext: ".html",
 		About: "What the directory is, who runs it, and how to cite or correct it."},
 	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html",

@@ -13,12 +13,27 @@ import (
 const (
 	spelledNetworks   = "networks"
 	spelledCategories = "categories"
+	spelledOrders     = "orders"
+	spelledSearches   = "search_orders"
 )
 
 // spellings has, by the name of a table, the value that each spelling of it means. Spellings are in lower case, and a
 // value has its own. A network is spelled by its abbreviation, its CAIP-2 ids, its name and the names that versions of
 // x402 gave it; its value is the abbreviation.
-var spellings = map[string]map[string]string{spelledNetworks: spellNetworks(), spelledCategories: spellCategories()}
+var spellings = map[string]map[string]string{
+	spelledNetworks: spellNetworks(), spelledCategories: spellCategories(),
+	spelledOrders:   spellOrders(site.ColumnOrders, site.ServicesOrderNames),
+	spelledSearches: spellOrders(site.SearchOrders, site.SearchOrderNames),
+}
+
+// spellOrders returns the names of orders and their other names.
+func spellOrders(orders []site.Order, names map[string]string) map[string]string {
+	values := maps.Clone(names)
+	for _, o := range orders {
+		values[o.Name] = o.Name
+	}
+	return values
+}
 
 func spellNetworks() map[string]string {
 	values := map[string]string{}
@@ -55,6 +70,17 @@ func (p *Param) Spell(text string) string {
 		return value
 	}
 	return text
+}
+
+// Accepted returns the values of a choice, and then its other spellings.
+func (p *Param) Accepted() []string {
+	words := slices.Clone(p.Values)
+	for _, spelling := range slices.Sorted(maps.Keys(spellings[p.Spellings])) {
+		if !slices.Contains(words, spelling) {
+			words = append(words, spelling)
+		}
+	}
+	return words
 }
 
 // Spelled returns the values of a parameter that have spellings, sorted.

@@ -89,6 +89,20 @@ func (c *Components) Named() Object[*jsonschema.Schema] {
 	return out
 }
 
+// Add adds a component with a name, and returns a reference to it.
+func (c *Components) Add(name string, s *jsonschema.Schema) (*jsonschema.Schema, error) {
+	if c.components[name] != nil {
+		return nil, fmt.Errorf("two components are named %s", name)
+	}
+	c.components[name] = s
+	return &jsonschema.Schema{Ref: c.path + name}, nil
+}
+
+// Component returns the component that a reference names, or nil.
+func (c *Components) Component(ref string) *jsonschema.Schema {
+	return c.components[strings.TrimPrefix(ref, c.path)]
+}
+
 // ComponentPath is the JSON pointer of the schemas in an OpenAPI document.
 const ComponentPath = "#/components/schemas/"
 

@@ -298,7 +298,7 @@ func TestSeriesAreSlices(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, p := range s.since(site.PeriodStart(period, built)) {
+		for _, p := range site.PointsSince(s.points, site.PeriodStart(period, built)) {
 			got = append(got, string(p))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -315,12 +315,9 @@ func (h *handler) rowBlock(snap *output.Snapshot, index *routes.Index, number in
 	return block, nil
 }
 
-// datePrefix is the beginning of each point of a series; the date follows.
-const datePrefix = `{"date":"`
-
 // series is a complete series by UTC day.
 type series struct {
-	points [][]byte // oldest first; each starts with datePrefix
+	points [][]byte // oldest first; each is a site.IsPoint
 	caveat []byte
 	bytes  int // size of the file
 }
@@ -333,7 +330,7 @@ func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (
 	s, err := readCachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
 		points, caveat, err := whole.Route.Framing.Split(data)
 		for _, p := range points {
-			if err == nil && !bytes.HasPrefix(p, []byte(datePrefix)) {
+			if err == nil && !site.IsPoint(p) {
 				err = errors.New("a point without a date")
 			}
 		}
@@ -342,13 +339,8 @@ func (h *handler) trim(snap *output.Snapshot, q routes.Query, built time.Time) (
 	if err != nil {
 		return cutResponse{}, err
 	}
-	return cutResponse{data: q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat)}, nil
-}
-
-// since returns the points from day ("2026-11-20") on.
-func (s *series) since(day string) [][]byte {
-	i, _ := slices.BinarySearchFunc(s.points, []byte(datePrefix+day), bytes.Compare) // dates sort as strings
-	return s.points[i:]
+	points := site.PointsSince(s.points, site.PeriodStart(q.Text("period"), built))
+	return cutResponse{data: q.Route.Framing.List(points, s.caveat)}, nil
 }
 
 // trimmedMember is the member of a row that the parameter days shortens.

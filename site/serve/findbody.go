@@ -97,28 +97,34 @@ func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q r
 		return nil, err
 	}
 	var cut func() (cutResponse, error)
-	switch q.Rule() {
-	case routes.RuleWindow:
+	unknown := index.UnknownValues(q)
+	switch rule := q.Rule(); {
+	case len(unknown) > 0: // no service has one of them
+		cut = func() (cutResponse, error) {
+			return newPage(q.Route.Framing, nil, site.ServicesMeta{UnknownValues: unknown,
+				PaginationMeta: site.NewPaginationMeta(0, q.Int("page"), q.Int("per_page"))}, 0)
+		}
+	case rule == routes.RuleWindow:
 		cut = func() (cutResponse, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
-	case routes.RuleLog:
+	case rule == routes.RuleLog:
 		if cut = func() (cutResponse, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
 			_, listed := index.Lists[q.Scope().ListKey()]
 			cut = func() (cutResponse, error) { return h.changes(snap, q, v.built, listed) }
 		}
-	case routes.RuleCatalogue:
+	case rule == routes.RuleCatalogue:
 		cut = func() (cutResponse, error) { return h.catalogue(snap, q, index) }
 		if q.Route.Rule == routes.RuleCatalogue {
 			cut = func() (cutResponse, error) { return h.catalogueSearch(snap, q, index) }
 		}
-	case routes.RuleScan:
+	case rule == routes.RuleScan:
 		cut = func() (cutResponse, error) { return h.scan(snap, index, q) }
-	case routes.RuleLookup:
+	case rule == routes.RuleLookup:
 		cut = func() (cutResponse, error) { return h.lookup(snap, index, q) }
-	case routes.RuleTrim:
+	case rule == routes.RuleTrim:
 		cut = func() (cutResponse, error) { return h.trim(snap, q, v.built) }
-	case routes.RuleFind:
+	case rule == routes.RuleFind:
 		cut = func() (cutResponse, error) { return h.searchText(snap, index, q) }
-	case routes.RuleRank:
+	case rule == routes.RuleRank:
 		cut = func() (cutResponse, error) { return h.best(snap, q, index, v.built) }
 	default:
 		if mustHave(index, q) {

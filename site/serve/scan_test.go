@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -235,6 +236,8 @@ func before(order string, a, b *site.ServiceRow) int {
 			return -int(*r.Assessment.Traction.OrganicBuyers30d), true
 		case order == "response" && r.AvgResponseTimeMS != nil:
 			return *r.AvgResponseTimeMS, true
+		case order == "uptime_30d" && r.Assessment.ReliabilityUptime30d != nil:
+			return -int(math.Round(*r.Assessment.ReliabilityUptime30d * 100)), true
 		}
 		return 0, false
 	}

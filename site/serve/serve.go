@@ -288,6 +288,15 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if key == searchPage && h.fillSearch != nil && b.member == nil && !isFile(r) {
 		return h.sendSearch(w, r, v, snap, b)
 	}
+	if q.Route != nil && q.Route.Lenient {
+		index, err := v.readIndex(snap)
+		if err != nil {
+			return err
+		}
+		if unknown := index.UnknownValues(q); len(unknown) > 0 {
+			w.Header()[routes.HeaderUnknownValues] = []string{routes.UnknownValuesText(unknown)}
+		}
+	}
 	h.countEmpty(q, b)
 	link, err := h.linkNext(w, r, v, snap, q, b)
 	if err != nil {
@@ -416,7 +425,7 @@ var (
 	headerVary    = []string{"Accept-Encoding"}
 	headerExpose  = []string{
 		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
-			"X-Snapshot-Warning, " + routes.HeaderUnknown}
+			"X-Snapshot-Warning, " + routes.HeaderUnknown + ", " + routes.HeaderUnknownValues}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerForever = []string{"public, max-age=31536000, immutable"}
 	headerNoStore = []string{"no-store"}

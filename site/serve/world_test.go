@@ -137,8 +137,12 @@ func (w *world) window(q routes.Query) []byte {
 	if len(list)%per > 0 {
 		pages++
 	}
-	return frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d}`, len(list), page, per,
-		pages))
+	unknown := ""
+	if q.Text("category") == "None" {
+		unknown = `,"unknown_values":[{"parameter":"category","value":"None","nearest":[]}]`
+	}
+	return frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d%s}`, len(list), page, per,
+		pages, unknown))
 }
 
 // provenance is that of all responses of a world, and cited is how they end.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (o CloudFront) Function() ([]byte, error) {
 	var rows [][]any
 	for i := range routes.All {
 		if r := &routes.All[i]; hasFiles(r) {
-			rows = append(rows, o.route(r))
+			rows = appendRoute(rows, o.route(r))
 		}
 	}
 	table, err := json.Marshal(rows)
@@ -58,6 +59,20 @@ func (o CloudFront) Function() ([]byte, error) {
 		err = fmt.Errorf("write function: it has %d bytes, of which CloudFront takes %d", len(program), MaxFunction)
 	}
 	return program, err
+}
+
+// appendRoute appends a row of the function's table. A row that differs from the last one in its pattern alone joins it,
+// because CloudFront limits the size of a function.
+func appendRoute(rows [][]any, row []any) [][]any {
+	if n := len(rows) - 1; n >= 0 && reflect.DeepEqual(rows[n][1:], row[1:]) {
+		patterns := strings.TrimSuffix(strings.TrimPrefix(rows[n][0].(string), "^(?:"), ")")
+		if patterns == rows[n][0] {
+			patterns = strings.TrimPrefix(patterns, "^")
+		}
+		rows[n][0] = "^(?:" + patterns + "|" + strings.TrimPrefix(row[0].(string), "^") + ")"
+		return rows
+	}
+	return append(rows, row)
 }
 
 // route returns a row of the function's table, with these columns:

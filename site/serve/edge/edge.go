@@ -77,6 +77,7 @@ type contract struct {
 	LookupFile     string                `json:"lookupFile"`
 	WindowDays     map[string]int        `json:"windowDays"`
 	HeaderUnknown  string                `json:"headerUnknown"`
+	HeaderValues   string                `json:"headerValues"`
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
 	MaxNearest     int                   `json:"maxNearest"`
@@ -147,7 +148,8 @@ func Worker(o Cloudflare) ([]byte, error) {
 		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, License: m.License,
 		LookupFile:    routes.LookupFile,
 		WindowDays:    site.WindowDays,
-		HeaderUnknown: routes.HeaderUnknown, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName, MaxNearest: routes.MaxNearest,
+		HeaderUnknown: routes.HeaderUnknown,
+		HeaderValues:  routes.HeaderUnknownValues, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName, MaxNearest: routes.MaxNearest,
 		Catalogues: catalogues, Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,
 	})

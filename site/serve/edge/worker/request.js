@@ -153,12 +153,15 @@ function parseValues(route, rawQuery) {
 
 function check(p, v) {
   switch (p.kind) {
-    case "choice":
-      if (!p.values.includes(v)) {
-        const elsewhere = p.elsewhere?.[v] ? `; ${p.elsewhere[v]} accepts it` : "";
-        throw invalid(p.name, `must be one of ${p.values.join(", ")}; got ${quoteShort(v)}${elsewhere}`);
-      }
-      return v;
+    case "choice": {
+      const names = TABLE.spellings[p.spellings] ?? {};
+      if (p.values.includes(v)) return v;
+      if (Object.hasOwn(names, v)) return names[v];
+      const elsewhere = p.elsewhere?.[v] ? `; ${p.elsewhere[v]} accepts it` : "";
+      const others = Object.keys(names).filter((name) => !p.values.includes(name));
+      const words = [...p.values, ...others.sort()].join(", ");
+      throw invalid(p.name, `must be one of ${words}; got ${quoteShort(v)}${elsewhere}`);
+    }
     case "boolean":
       if (v !== "true" && v !== "false") throw invalid(p.name, `must be true or false; got ${quoteShort(v)}`);
       return v;

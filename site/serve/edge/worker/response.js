@@ -39,6 +39,10 @@ async function get(r) {
 
 async function respond(r, snap, q) {
   let [key, body] = await find(r, snap, q);
+  if (q.route?.lenient) {
+    const unknown = unknownValues(await indexOf(r, snap), q);
+    if (unknown.length > 0) r.headers.set(CONTRACT.headerValues, unknownValuesText(unknown));
+  }
   await linkNext(r, snap, q, body);
   if (isCatalogue(q) && q.unknown.length > 0) body = await withUnapplied(body, q.unknown);
   return send(r, snap, q.snapshot !== "", key, body);
@@ -92,7 +96,16 @@ async function byRule(r, snap, q, key) {
   if (!exists(index, q)) throw notFound();
   checkNames(index, q);
   let cut;
-  switch (ruleOf(q)) {
+  const unknown = unknownValues(index, q);
+  switch (unknown.length > 0 ? "" : ruleOf(q)) {
+    case "":
+      cut = frame(
+        q.route.framing,
+        [],
+        results.rowJSON({ ...counts(q, 0), unknown_values: unknown })
+          .replace(/[<>&]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16)),
+      );
+      break;
     case "rank":
       cut = await best(r, snap, q, index);
       break;

@@ -36,30 +36,52 @@ function nearest(bytes, names) {
     .map(([name]) => name);
 }
 
-// checkNames throws an error for a filter of a list of services by a network or a category that nothing knows.
+// checkNames throws an error for the first unknown value. A lenient route only does so with strict=1.
 function checkNames(index, q) {
-  const { lenient, omit } = q.route;
-  if (!omit || (lenient && !q.strict)) return;
-  if (has(q, "include") && text(q, "include").split(",").includes(omit)) return;
+  if (q.route.lenient && !q.strict) return;
+  for (const { parameter, value, nearest: names } of unknownValues(index, q)) {
+    const hint = names.length > 0 ? `; did you mean ${names.join(" or ")}?` : "";
+    throw invalid(parameter, `must be a known ${parameter}; got ${quoteShort(value)}${hint}`);
+  }
+}
+
+// unknownValues returns the networks and categories by which a list of services is filtered and that nothing knows.
+function unknownValues(index, q) {
+  const omit = q.route?.omit;
+  if (!omit || (has(q, "include") && text(q, "include").split(",").includes(omit))) return [];
+  const unknown = [];
   for (const p of q.route.params) {
     const value = q.values.get(p.name);
     const known = TABLE.spellings[p.spellings];
     if (!value || !known || Object.hasOwn(known, value.toLowerCase())) continue;
     const route = TABLE.routes.find(({ name }) => name === "services");
     if (Object.hasOwn(index.lists, listKey(newQuery({ route, values: new Map([[p.name, value]]) })))) continue;
-    throw invalid(p.name, `must be a known ${p.name}; got ${quoteShort(value)}${suggest(value, known)}`);
+    unknown.push({ parameter: p.name, value, nearest: nearestOf(value, known) });
   }
+  return unknown;
 }
 
-// suggest returns the end of an error about an unknown value: the nearest spellings, each of another value.
-function suggest(text, known) {
+// nearestOf returns the nearest spellings, each of another value.
+function nearestOf(text, known) {
   const names = new Map();
   for (const spelling of nearest(encode(text.toLowerCase()), Object.keys(known).sort())) {
     const value = known[spelling];
     if (names.has(value) || names.size === CONTRACT.maxNearest) continue;
     names.set(value, value.toLowerCase() === spelling ? value : spelling);
   }
-  return names.size > 0 ? `; did you mean ${[...names.values()].join(" or ")}?` : "";
+  return [...names.values()];
+}
+
+// unknownValuesText returns the value of the header that names unknown values.
+function unknownValuesText(unknown) {
+  const escape = (value) => {
+    const bytes = encode(value), limit = CONTRACT.maxUnknownName;
+    return escapeName(bytes.subarray(0, limit)) + (bytes.length > limit ? "..." : "");
+  };
+  return unknown
+    .map(({ parameter, value, nearest: names }) =>
+      `${parameter}=${escape(value)}` + (names.length > 0 ? ` (did you mean ${names.map(escape).join(" or ")}?)` : ""))
+    .join(", ");
 }
 
 function editDistance(a, b) {
