@@ -1,15 +1,11 @@
 package build_test
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/PuerkitoBio/goquery"
 
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -73,22 +69,19 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// readFilters returns the search that the page of results offers for a need.
+// readFilters returns the search as which a need is read.
 func (b *bestTest) readFilters(need string) url.Values {
 	b.t.Helper()
-	w := httptest.NewRecorder()
-	b.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/search?q="+url.QueryEscape(need), nil))
-	doc, err := goquery.NewDocumentFromReader(w.Body)
-	if err != nil {
-		b.t.Fatal(err)
+	var found site.List[site.SearchResult, site.SearchMeta]
+	b.get("/v1/search?read_filters=true&q="+url.QueryEscape(need), &found)
+	read := url.Values{}
+	if text := found.Meta.Text; text == nil {
+		read.Set("q", need)
+	} else if *text != "" {
+		read.Set("q", *text)
 	}
-	href, offered := doc.Find(".intent a").Attr("href")
-	if !offered {
-		return url.Values{"q": {need}}
+	for _, f := range found.Meta.Filters {
+		read.Set(f.Name, f.Value)
 	}
-	u, err := url.Parse(href)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return u.Query()
+	return read
 }

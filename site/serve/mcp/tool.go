@@ -64,11 +64,11 @@ var tools = []tool{
 	},
 	{
 		name: "list_changes", title: "Changes", route: "changes",
-		about: "Lists changes of services, newest first: prices, payment schemas and recipients.",
+		about: "Lists changes of prices, payment schemas and recipients, newest first.",
 	},
 	{
 		name: "list_facilitators", title: "Facilitators", route: "facilitators", embeds: argumentInclude,
-		about: "Lists facilitators, which settle payments, by the volume measured on chain, which is a lower bound.",
+		about: "Lists facilitators, which settle payments, by volume on chain, a lower bound.",
 	},
 	{
 		name: "get_facilitator", title: "One facilitator", route: "facilitator",
@@ -145,7 +145,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
 			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
-				about: "Complete http or https URL of an endpoint; its query and fragment are ignored"})
+				about: "An endpoint's http or https URL; query and fragment are ignored"})
 			continue
 		}
 		segment := routes.SegmentByName(match[1])
@@ -160,6 +160,9 @@ func argumentsOf(t *tool) ([]argument, error) {
 			about: segment.About})
 	}
 	for _, p := range route.Params { // a copy
+		if p.Name == routes.ParamReadFilters { // agents name filters
+			continue
+		}
 		if p.Name == paramPerPage {
 			p.Default = strconv.Itoa(minRows)
 		}
