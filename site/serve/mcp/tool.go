@@ -40,8 +40,8 @@ var tools = []tool{
 	},
 	{
 		name: "best_service", title: "Recommended services", route: "best",
-		about: "Recommends services for a need, best first, with the endpoint to request, its price, a score and " +
-			"why, and names those that are excluded.",
+		about: "Recommends services for a need, best first, with the endpoint, its price, a score and why, and " +
+			"those that are excluded.",
 	},
 	{
 		name: "get_service", title: "One service", route: "service",
@@ -50,13 +50,13 @@ var tools = []tool{
 	{
 		name: "compare_services", title: "Compare services", route: comparisonRoute, read: readComparison,
 		extra: []argument{argumentSlugs, argumentSnapshot},
-		about: "Compares services side by side: prices, uptime, response times, conformance, risk, settlements, and " +
+		about: "Compares services side by side: prices, uptime, speed, conformance, risk, settlements, and " +
 			"in what each is best.",
 	},
 	{
 		name: "lookup_address", title: "Look up a URL before paying", route: "lookup-url", hashed: "url",
 		about: "Returns what to know before paying at a URL: its service, the current price, the recipient, " +
-			"whether a standard client could sign a payment, the risk and the last change.",
+			"whether a standard client could pay, the risk and the last change.",
 	},
 	{
 		name: "lookup_recipient", title: "Look up a recipient before paying", route: "lookup-pay-to",
@@ -81,11 +81,11 @@ var tools = []tool{
 	},
 	{
 		name: "list_categories", title: "Categories", route: "tags",
-		about: "Lists the categories in use, with the number of services in each.",
+		about: "Lists the categories in use, with their numbers of services.",
 	},
 	{
 		name: "coverage", title: "What is measured", route: "coverage",
-		about: "Returns what is measured on chain and up to when, and what is not known.",
+		about: "Returns what is measured on chain, up to when, and what is not known.",
 	},
 	{
 		name: "health", title: "Health of the directory", route: healthRoute, read: readHealth,
