@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/output"
+	"tollbook/render/lists"
 	"tollbook/site"
 	"tollbook/site/routes"
 	"tollbook/site/serve"
@@ -41,7 +42,7 @@ func newBestTest(t *testing.T) *bestTest {
 		t.Fatal(err)
 	}
 	t.Cleanup(source.Close)
-	b := &bestTest{t, serve.NewHandler(serve.Options{Source: source}), map[string]*site.ServiceDetail{}, moment}
+	b := &bestTest{t, serve.NewHandler(serve.Options{Source: source, FillSearch: lists.FillResults}), map[string]*site.ServiceDetail{}, moment}
 	var index routes.Index
 	b.get("/"+routes.IndexFile, &index)
 	for _, slug := range index.Slugs {

@@ -43,7 +43,8 @@ var handFilters = map[string]func(r *record, value string) bool{
 	"method": func(r *record, v string) bool {
 		return slices.ContainsFunc(r.detail.Endpoints, func(e site.Endpoint) bool { return e.Method == v })
 	},
-	"grade": func(r *record, v string) bool { return r.detail.Assessment.Compliance.Grade == v },
+	"verdict": func(r *record, v string) bool { return r.detail.Assessment.Advice.Level == v },
+	"grade":   func(r *record, v string) bool { return r.detail.Assessment.Compliance.Grade == v },
 	"min_grade": func(r *record, v string) bool {
 		g := r.detail.Assessment.Compliance.Grade
 		return g != "unknown" && g <= v

@@ -93,9 +93,13 @@ func (e *Renderer) listFacets() []lists.Facet {
 		}
 		return f
 	}
+	var all []*site.ServiceListItem
+	for _, g := range e.categories {
+		all = append(all, g.services...)
+	}
 	return []lists.Facet{facet("category", e.categories, categoriesRoute),
 		facet("network", e.networks, networksRoute),
-		lists.StatusFacet(e.searchURL(), &e.snapshot.Status)}
+		lists.StatusFacet(e.searchURL(), &e.snapshot.Status), lists.VerdictFacet(e.searchURL(), all)}
 }
 
 // groupFilters returns the filters on the pages of a group: the others of its services lead to searches in the group.

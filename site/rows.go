@@ -34,6 +34,9 @@ const (
 	IncludeGone = ColumnGone
 )
 
+// ColumnAdvice is the column of verdicts.
+const ColumnAdvice = "advice_level"
+
 // Limits of the endpoints in a ServiceRow.
 const (
 	MaxRowEndpoints   = 25
@@ -262,6 +265,7 @@ var Columns = []Column{
 	{"uptime_24h", ColumnNumber, func(r *ServiceRow) any { return r.Uptime24h }},
 	{"avg_response_time_ms", ColumnNumber, func(r *ServiceRow) any { return r.AvgResponseTimeMS }},
 	{"risk_level", ColumnText, func(r *ServiceRow) any { return r.RiskLevel }},
+	{ColumnAdvice, ColumnText, func(r *ServiceRow) any { return r.AdviceLevel }},
 	{"delisted_at", ColumnText, func(r *ServiceRow) any { return r.DelistedAt }},
 	{ColumnGone, ColumnBoolean, func(r *ServiceRow) any { return r.GoneSince != nil }},
 	{"grade", ColumnText, func(r *ServiceRow) any { return r.Assessment.ComplianceGrade }},

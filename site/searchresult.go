@@ -43,11 +43,29 @@ const MaxResultEndpoints = 3
 type SearchMeta struct {
 	PaginationMeta
 	ReadAs []Reading `json:"read_as"`
+	// Words of the query that were read as filters or as the order; only with read_filters=true.
+	Filters []FilterReading `json:"filters,omitempty"`
+	// The other words of the query, which services were matched with; absent without filters.
+	Text *string `json:"text,omitempty"`
+	// Whether no service matches, so that the nearest ones are listed; only with read_filters=true.
+	Nearest bool `json:"nearest,omitempty"`
 	// If no service matches: by each filter of the request, how many match without that filter.
 	Without map[string]int `json:"without,omitempty"`
-	// By category, network, protocol and status: how many services have each value and pass all other filters; only
+	// By category, network, protocol, status and verdict: how many services have each value and pass all other filters; only
 	// with include=facets.
 	Facets map[string]map[string]int `json:"facets,omitempty"`
+}
+
+// FilterReading: words of a query that were read as a filter or as the order.
+type FilterReading struct {
+	// The words.
+	Words string `json:"words"`
+	// Parameter of /v1/search.
+	Name string `json:"name"`
+	// Its value.
+	Value string `json:"value"`
+	// The query without these words.
+	Without string `json:"without"`
 }
 
 // IncludeFacets is the value of include for SearchMeta.Facets.

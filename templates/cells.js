@@ -56,6 +56,7 @@ const cells = (() => {
 	// verdict returns how a level of the advice is shown. Only the tables before the script know levels and their words.
 	const verdict = (level) =>
 		siteTables.verdicts[Object.hasOwn(siteTables.verdicts, level) ? level : siteTables.unknown];
+	const isLevel = (level) => Object.hasOwn(siteTables.verdicts, level);
 	// advice is display.Advice.
 	const advice = (level, reason) => verdict(level).words + (reason ? ": " + words(reason, 300) : "");
 	const isAdvised = (level) => verdict(level).advised;
@@ -65,6 +66,6 @@ const cells = (() => {
 		make("ul", { class: "chips" }, ...codes.map((code) => make("li", { title: code }, names.get(code) || code)));
 	return {
 		make, words, group, count, unknown, decimal, dollars, condition, percent, millis, state, advice, adviceMark,
-		isAdvised, chips,
+		isAdvised, isLevel, chips,
 	};
 })();

@@ -15,11 +15,20 @@
 
 	// The parameters of a search in the order of its addresses.
 	const parameters = ["q", ...table.map((filter) => filter.name), "sort", "page"];
+	// typed returns the value of a decimal that a text in a field means, as $0.01 and 0.5 cents.
+	const amount = new RegExp(searchTables.amount, "iu");
+	const typed = (name, text) => {
+		const [, number = "", isCents] = table.find((f) => f.name === name)?.kind === "decimal" && amount.exec(text) || [];
+		if (!/\d/.test(number)) return text;
+		let [whole, part = ""] = number.split(".");
+		if (isCents) [whole, part] = [whole.padStart(3, "0").slice(0, -2), whole.padStart(2, "0").slice(-2) + part];
+		return whole.replace(/^0+/, "").padStart(1, "0") + ("." + part).replace(/\.?0*$/, "");
+	};
 	const given = new URLSearchParams(location.search), values = {};
 	for (const name of parameters) {
 		const value = given.getAll(name).find((v) => v !== "");
 		const spellings = settings.spellings[name] ?? {}, spelling = value?.toLowerCase();
-		if (value !== undefined) values[name] = Object.hasOwn(spellings, spelling) ? spellings[spelling] : value;
+		if (value !== undefined) values[name] = Object.hasOwn(spellings, spelling) ? spellings[spelling] : typed(name, value);
 	}
 	const href = (of) => {
 		const w = new URLSearchParams();
@@ -31,43 +40,23 @@
 	// ---- words ----
 
 	const plural = (n, one, many) => count(n) + "\u00a0" + (n === 1 ? one : many);
-	const valueText = (name, value) => name === "network" && settings.networks[value]?.name || words(value, 32);
+	const valueText = (name, value) => name === "network" && settings.networks[value]?.name ||
+		name === "verdict" && cells.isLevel(value) && cells.advice(value) || words(value, 32);
 	const describe = (filter, value) => value === "true" && filter.true ||
 		filter.chip.replace("%s", () => valueText(filter.name, value));
 
-	// ---- words that stand for filters, as in results.ReadIntent ----
+	// ---- words that stand for filters ----
 
-	const separators = new RegExp(searchTables.separators);
-	const quote = (s) => s.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-	const intent = () => {
-		let q = words(values.q ?? "", 100);
-		const found = {};
-		const take = (name, expression, value) => {
-			const m = new RegExp(expression, "i").exec(q);
-			if (!m || values[name] || found[name]) return;
-			found[name] = value ?? m.slice(1).find((group) => group !== undefined);
-			q = q.slice(0, m.index) + " " + q.slice(m.index + m[0].length);
-		};
-		const length = (code) => [...settings.networks[code].name].length; // "Base Sepolia" before "Base"
-		const codes = Object.keys(settings.networks).sort((a, b) => length(b) - length(a) || (a < b ? -1 : 1));
-		for (const { name, phrase } of table) {
-			const [before, after] = phrase?.expression.split("%s") ?? [];
-			if (after !== undefined) for (const code of codes)
-				take(name, before + quote(settings.networks[code].name) + "|" + quote(code) + after, code);
-			else if (before !== undefined) take(name, before, phrase.value);
-		}
-		if (Object.keys(found).length === 0) return [];
-		while (separators.test(q)) q = q.replace(separators, "");
-		q = q.replace(/\s+/g, " ").trim();
-		const label = table.filter(({ name }) => found[name]).map((filter) => describe(filter, found[filter.name]));
-		if (q) label.unshift("“" + q + "”");
-		return [make("p", { class: "intent" },
-			make("a", { href: href({ ...values, q, page: "", ...found }) }, "Search for " + label.join(", ")))];
-	};
+	let read = {}; // by the parameter
+	const effective = (name) => read[name]?.value ?? values[name];
+	const withoutValue = (name) => read[name] ? withValue("q", read[name].without) : withValue(name, "");
+	const asWords = () => Object.keys(read).length === 0 ? []
+		: [" ", make("a", { href: withValue("q", '"' + words(values.q, 98).replaceAll('"', "") + '"') }, "Search for all words")];
 
 	// ---- filters ----
 
-	const relevance = "relevance", sort = values.sort === relevance ? "" : values.sort ?? "";
+	const relevance = "relevance";
+	const sort = () => effective("sort") === relevance ? "" : effective("sort") ?? "";
 	const orders = searchTables.orders.map((order) => order.value !== relevance ? order
 		: values.q ? { ...order, value: "" } : newest);
 	const choice = (label, to, current, n) => {
@@ -77,18 +66,19 @@
 			if (current) a.title = "Remove this filter";
 			a.append(make("bdi", {}, label), " ", make("small", {}, count(n)));
 		}
-		return [a, " "];
+		return a;
 	};
-	const line = (label, inside) => make("div", {}, make("dt", {}, label), make("dd", {}, ...inside));
+	const line = (label, inside) => make("details", { name: "choice" }, make("summary", {}, label),
+		make("ul", {}, ...inside.map((a) => make("li", {}, a))));
 	const facet = ({ name, facet: label }, counts) => {
-		const chosen = values[name], all = Object.keys(counts);
+		const chosen = effective(name), all = Object.keys(counts);
 		if (chosen && !(chosen in counts)) all.push(chosen);
 		all.sort((a, b) => (counts[b] ?? 0) - (counts[a] ?? 0) || (a < b ? -1 : 1));
 		const at = all.indexOf(chosen);
 		if (at >= maxChoices) all[maxChoices - 1] = chosen;
 		if (all.length === 0) return [];
-		return [line(label, all.slice(0, maxChoices).flatMap((value) => choice(valueText(name, value),
-			withValue(name, value === chosen ? "" : value), value === chosen, counts[value] ?? 0)))];
+		return [line(label, all.slice(0, maxChoices).map((value) => choice(valueText(name, value),
+			value === chosen ? withoutValue(name) : withValue(name, value), value === chosen, counts[value] ?? 0)))];
 	};
 	const filters = (facets) => {
 		const field = ({ name, kind, field: { label, placeholder = "", options = [], suffix = "" } }) => {
@@ -119,10 +109,12 @@
 			.map((name) => make("input", { type: "hidden", name, value: values[name], form: "search" }));
 		const fields = make("div", { class: "fields" }, ...table.filter((filter) => filter.field).map(field),
 			make("button", { type: "submit", class: "button", form: "search" }, "Apply"), ...hidden);
-		const lists = [line("Sort by", orders.flatMap(({ value, label }) =>
-			choice(label, withValue("sort", value), value === sort)))];
+		const lists = [line("Sort by", orders.map(({ value, label }) =>
+			choice(label, withValue("sort", value), value === sort())))];
 		for (const filter of table) if (filter.facet) lists.push(...facet(filter, facets?.[filter.name] ?? {}));
-		return [fields, make("nav", { class: "choices", "aria-label": "Filters" }, make("dl", {}, ...lists))];
+		lists.push(make("details", { name: "choice", class: "amounts" }, make("summary", {}, "Price, uptime, grade"), fields));
+		return [make("details", { class: "filters" }, make("summary", {}, "Filters"),
+			make("nav", { class: "choices", "aria-label": "Filters" }, ...lists))];
 	};
 
 	// ---- results ----
@@ -136,11 +128,11 @@
 		codes.length === 0 ? unknown() : make("ul", { class: "chips" }, ...codes.map(chip));
 	const offer = (e) => {
 		const item = make("li", {}, make("code", {}, make("bdi", {}, words(e.method, 32) + " " + words(e.path, 300))));
-		const split = values.network && e.prices_usd;
-		const usd = split ? e.prices_usd[values.network] ?? null : e.price_usd;
-		const needs = values.network ? e.price_conditions?.[values.network] : e.price_condition;
+		const network = effective("network"), split = network && e.prices_usd;
+		const usd = split ? e.prices_usd[network] ?? null : e.price_usd;
+		const needs = network ? e.price_conditions?.[network] : e.price_condition;
 		if (usd !== null) item.append(" ", make("strong", {}, dollars(usd)), ...condition(needs));
-		const on = (split ? [values.network] : e.networks).map((code) => valueText("network", code)).join(", ");
+		const on = (split ? [network] : e.networks).map((code) => valueText("network", code)).join(", ");
 		if (on) item.append(" ", make("span", { class: "on" }, "on ", make("bdi", {}, on)));
 		const about = words(e.description ?? "", 180);
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
@@ -173,7 +165,7 @@
 			const th = make("th", { scope: "col" },
 				order ? make("a", { href: withValue("sort", order) }, label) : label);
 			if (num) th.className = "num";
-			if (order && order === sort) th.setAttribute("aria-sort", aria);
+			if (order && order === sort()) th.setAttribute("aria-sort", aria);
 			return th;
 		}))),
 		make("tbody", {}, ...rows.map(row)));
@@ -192,43 +184,61 @@
 	const summary = ({ data, meta }) => {
 		const found = make("p", { id: "found", role: "status" });
 		const first = (meta.page - 1) * meta.per_page + 1, of = plural(meta.total, "service", "services");
-		const order = orders.find(({ value }) => value === sort)?.text ?? "";
-		if (data.length > 0) found.append(`${count(first)}–${count(first + data.length - 1)} of ${of}, ${order}`);
+		const order = orders.find(({ value }) => value === sort())?.text ?? "";
+		if (meta.nearest) found.append("Nothing matches. These services are nearest.");
+		else if (data.length > 0) found.append(`${count(first)}–${count(first + data.length - 1)} of ${of}, ${order}.`);
 		else found.append(meta.total > 0 ? `This page does not exist; there are ${of}.` : "Nothing matches.");
-		const isNew = (r) => r.words.split(" ").some((word) => !r.to.split(" ").includes(word));
-		for (const r of meta.read_as ?? []) if (r.as === "corrected" || r.as === "synonym" && isNew(r))
-			found.append(" ", make("span", { class: "reading" }, "“", make("bdi", {}, words(r.words, 100)),
-				"”, read as “", make("bdi", {}, words(r.to, 100)), "”."));
 		for (const filter of table) {
 			const n = meta.without?.[filter.name];
 			if (!(n > 0)) continue;
 			const match = plural(n, "service", "services") + (n === 1 ? " matches" : " match");
 			const text = `${match} without the ${filter.without}`;
-			found.append(" ", make("a", { href: withValue(filter.name, "") }, text), ".");
+			found.append(" ", make("a", { href: withoutValue(filter.name) }, text), ".");
 		}
-		return under(found, ...(data.length > 0 ? [make("label", { class: "view" },
+		return under(found, ...chosen(meta), ...(data.length > 0 ? [make("label", { class: "view" },
 			make("input", { type: "checkbox", id: "as-cards" }), " Show as cards")] : []));
 	};
-	const chosen = () => {
-		const on = table.filter(({ name }) => values[name]);
-		if (on.length === 0) return [];
-		return [make("p", { class: "chosen" }, ...on.flatMap((filter) => [make("a", { href: withValue(filter.name, "") },
-			make("span", { class: "hidden" }, "Remove: "), make("bdi", {}, describe(filter, values[filter.name])), " ",
-			make("span", { "aria-hidden": "true" }, "×")), " "]),
-		make("a", { href: href({ q: values.q, sort: values.sort }) }, "Clear filters"))];
+	const readings = (meta) => {
+		const isNew = (r) => r.words.split(" ").some((word) => !r.to.split(" ").includes(word));
+		return (meta.read_as ?? []).filter((r) => r.as === "corrected" || r.as === "synonym" && isNew(r))
+			.flatMap((r) => [make("span", { class: "reading" }, ...(r.as === "corrected"
+				? ["“", make("bdi", {}, words(r.words, 100)), "” was read as “"] : ["Showing results for “"]),
+			make("bdi", {}, words(r.to, 100)), "”."), " "]);
 	};
-	const show = (answer) => part.replaceChildren(...filters(answer.meta.facets),
-		make("div", { class: "listing" }, ...intent(), summary(answer), ...chosen(),
-			...(answer.data.length > 0 ? [tableOf(answer.data)] : []), ...pager(answer.meta)));
+	const chosen = (meta) => {
+		const on = table.filter(({ name }) => effective(name))
+			.map((filter) => [filter.name, describe(filter, effective(filter.name))]);
+		if (read.sort) on.push(["sort", orders.find(({ value }) => value === sort()).text]);
+		const chips = on.flatMap(([name, label]) => [make("a", { href: withoutValue(name) },
+			make("span", { class: "hidden" }, "Remove: "), make("bdi", {}, label), " ",
+			make("span", { "aria-hidden": "true" }, "×")), " "]);
+		if (on.length > 0) chips.push(make("a", { href: href({ q: meta.text ?? values.q, sort: values.sort }) }, "Clear filters"),
+			...asWords(), " ");
+		const all = [...chips, ...readings(meta)];
+		return all.length === 0 ? [] : [make("p", { class: "chosen" }, ...all)];
+	};
+	const nearest = (meta) => meta.total > 0 ? [] : [make("p", { class: "nearest" }, "Categories: ",
+		...Object.keys(settings.categories).sort(byCodePoints).flatMap((name) =>
+			[make("a", { href: settings.categories[name] }, make("bdi", {}, words(name, 32))), " "]))];
+	const byCodePoints = (a, b) => {
+		const [x, y] = [[...a], [...b]], i = x.findIndex((c, k) => c !== y[k]);
+		return i < 0 ? x.length - y.length : x[i].codePointAt(0) - (y[i]?.codePointAt(0) ?? -1);
+	};
+	const show = (answer) => {
+		const { meta } = answer;
+		read = Object.fromEntries((meta.filters ?? []).filter(({ name }) => !values[name]).map((f) => [f.name, f]));
+		part.replaceChildren(...filters(meta.facets), make("div", { class: "listing" }, summary(answer),
+			...(answer.data.length > 0 ? [tableOf(answer.data)] : []), ...nearest(meta), ...pager(meta)));
+	};
 	const fail = (text) => part.replaceChildren(...filters({}), make("div", { class: "listing" },
-		under(make("p", { id: "found", role: "status" }, text)), ...chosen()));
+		under(make("p", { id: "found", role: "status" }, text), ...chosen({}))));
 
 	const field = document.getElementById("search").elements.q;
 	if (values.q) {
 		field.value = values.q;
 		document.title = words(values.q, 100) + " · " + document.title;
 	}
-	const wanted = new URLSearchParams({ include: "assessment,facets", per_page: perPage });
+	const wanted = new URLSearchParams({ include: "assessment,facets", per_page: perPage, read_filters: "true" });
 	for (const [name, value] of Object.entries(values)) wanted.set(name, value);
 	directory.find(wanted).then(show, (e) => fail(e instanceof directory.Problem ? e.message
 		: "The search does not work right now. The lists of services do."));

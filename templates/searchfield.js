@@ -9,7 +9,7 @@
 
 	// suggest returns the suggestions for a text: categories that begin with it, then the services that match best.
 	const suggest = async (text, form, signal) => {
-		const wanted = new URLSearchParams({ q: text, per_page: maxSuggestions, include: "facets" });
+		const wanted = new URLSearchParams({ q: text, per_page: maxSuggestions, include: "facets", read_filters: "true" });
 		const { data, meta } = await directory.find(wanted, signal);
 		const begins = (name) => name.toLowerCase().split(/[^\p{L}\p{N}]+/u)
 			.some((word) => word.startsWith(text.toLowerCase()));
@@ -22,6 +22,7 @@
 			...data.map((s) => ({
 				text: words(s.name, 100) || s.slug, kind: words(s.category, 32),
 				level: s.advice_level,
+				price: cells.isAdvised(s.advice_level) && s.endpoints[0] ? s.endpoints[0].price_usd : null,
 				href: service.replace("_.html", encodeURIComponent(s.slug) + ".html"),
 			})),
 		].slice(0, maxSuggestions);
@@ -48,10 +49,11 @@
 			}
 		};
 		const show = (found) => {
-			list.replaceChildren(...found.map(({ text, kind, level, href }, i) => {
+			list.replaceChildren(...found.map(({ text, kind, level, price, href }, i) => {
 				const option = make("li", {
 					id: id + "-" + i, role: "option", "aria-selected": "false", "data-href": href,
 				}, make("bdi", {}, text), " ", make("small", {}, make("bdi", {}, kind)));
+				if (typeof price === "string") option.append(" ", make("strong", {}, cells.dollars(price)));
 				if (level) option.append(" ", cells.adviceMark(level));
 				option.addEventListener("mousedown", (e) => e.preventDefault()); // the field stays focused
 				option.addEventListener("click", () => location.assign(href));

@@ -14,6 +14,11 @@ import (
 // NewFacets returns facets from the number of services by filter and value, the largest first. A value that applies is
 // always there.
 func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []Facet {
+	return newFacets(s, values, nil, all)
+}
+
+func newFacets(s *Settings, values url.Values, read reading, all map[string]map[string]int) []Facet {
+	effective := read.effective(values)
 	var facets []Facet
 	for i := range routes.Filters {
 		of := &routes.Filters[i]
@@ -21,7 +26,7 @@ func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []
 			continue
 		}
 		counts := all[of.Name]
-		chosen := values.Get(of.Name)
+		chosen := effective.Get(of.Name)
 		f := NewFacet(of.Name)
 		var names []string
 		for name := range counts {
@@ -32,13 +37,12 @@ func NewFacets(s *Settings, values url.Values, all map[string]map[string]int) []
 		}
 		slices.SortFunc(names, func(a, b string) int { return cmp.Or(counts[b]-counts[a], cmp.Compare(a, b)) })
 		for _, name := range names {
-			to := name
-			if name == chosen {
-				to = ""
+			l := Link{Label: s.valueText(of.Name, name), Current: name == chosen,
+				Href: with(s.Search, values, of.Name, name)}
+			if l.Current {
+				l.Href = read.without(s, values, of.Name)
 			}
-			f.Choices = append(f.Choices, Choice{Count: counts[name], Link: Link{
-				Label: s.valueText(of.Name, name), Current: name == chosen,
-				Href: with(s.Search, values, of.Name, to)}})
+			f.Choices = append(f.Choices, Choice{Count: counts[name], Link: l})
 		}
 		if len(f.Choices) > 0 {
 			facets = append(facets, f)
@@ -85,15 +89,19 @@ func (s *Settings) valueText(name, value string) string {
 			return n.Name
 		}
 	}
+	if name == "verdict" && slices.Contains(site.AdviceLevels, value) {
+		return display.AdviceLevel(value)
+	}
 	return display.Line(value, display.MaxCode)
 }
 
 // Counts returns the number of services by filter and value.
 func Counts(services []*site.ServiceListItem) map[string]map[string]int {
-	counts := map[string]map[string]int{"category": {}, "network": {}, "status": {}}
+	counts := map[string]map[string]int{"category": {}, "network": {}, "status": {}, "verdict": {}}
 	for _, item := range services {
 		counts["category"][item.Category]++
 		counts["status"][display.Status(item.Status)]++
+		counts["verdict"][item.AdviceLevel]++
 		for _, code := range item.Networks {
 			counts["network"][code]++
 		}
@@ -112,6 +120,18 @@ func StatusFacet(search string, st *site.StatusSummary) Facet {
 		if s.count > 0 {
 			f.Choices = append(f.Choices, Choice{Count: s.count,
 				Link: Link{Label: s.name, Href: SearchURL(search, url.Values{"status": {s.name}})}})
+		}
+	}
+	return f
+}
+
+// VerdictFacet returns the verdicts of services, the best first, each with its search.
+func VerdictFacet(search string, services []*site.ServiceListItem) Facet {
+	f, counts := NewFacet("verdict"), Counts(services)["verdict"]
+	for _, level := range site.AdviceLevels {
+		if counts[level] > 0 {
+			f.Choices = append(f.Choices, Choice{Count: counts[level], Link: Link{Label: display.AdviceLevel(level),
+				Href: SearchURL(search, url.Values{"verdict": {level}})}})
 		}
 	}
 	return f

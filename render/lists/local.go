@@ -59,9 +59,9 @@ func PageScript(script []byte) ([]byte, error) {
 		Orders     []order  `json:"orders"`
 		Newest     order    `json:"newest"`
 		Heads      []Head   `json:"heads"`
-		Separators string   `json:"separators"`
+		Amount     string   `json:"amount"`
 		MaxChoices int      `json:"max_choices"`
-	}{filters, orders, newest, withUptime(uptime30d), separators, maxChoices}, script)
+	}{filters, orders, newest, withUptime(uptime30d), routes.TypedAmount, maxChoices}, script)
 }
 
 // withTables returns a script with a constant before it.

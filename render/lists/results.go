@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -68,7 +69,8 @@ type view struct {
 	Summary  string
 	Problem  string
 	Readings []site.Reading // of words that were not read as they were typed
-	Intent   intent
+	AsWords  string         // URL of the search whose words are not read as filters
+	Nearest  []Link         // categories, if nothing matches
 	Rows     []row
 	Heads    []Head
 	Without  []Link
@@ -82,6 +84,9 @@ type body struct {
 	Meta struct {
 		site.PaginationMeta
 		ReadAs  []site.Reading            `json:"read_as"`
+		Filters []site.FilterReading      `json:"filters"`
+		Text    *string                   `json:"text"`
+		Nearest bool                      `json:"nearest"`
 		Without map[string]int            `json:"without"`
 		Facets  map[string]map[string]int `json:"facets"`
 	} `json:"meta"`
@@ -207,9 +212,14 @@ var newest = order{"", "Newest", "newest first"}
 
 // NewOrders returns links to the orders of a search.
 func NewOrders(search string, values url.Values) []Link {
+	return newOrders(search, values, cmp.Or(values.Get("sort"), site.OrderRelevance))
+}
+
+// newOrders returns links to the orders of a search that is in the order sort.
+func newOrders(search string, values url.Values, sort string) []Link {
 	var links []Link
 	for _, o := range orders {
-		l := Link{Label: o.Label, Current: o.Value == cmp.Or(values.Get("sort"), site.OrderRelevance)}
+		l := Link{Label: o.Label, Current: o.Value == sort}
 		if o.Value == site.OrderRelevance {
 			if o.Value = ""; values.Get("q") == "" {
 				l.Label = newest.Label
@@ -286,7 +296,7 @@ func clean(values url.Values) url.Values {
 	}
 	for i := range routes.Filters {
 		if p := &routes.Filters[i]; cleaned.Has(p.Name) {
-			cleaned.Set(p.Name, p.Spell(cleaned.Get(p.Name)))
+			cleaned.Set(p.Name, p.Typed(p.Spell(cleaned.Get(p.Name))))
 		}
 	}
 	return cleaned
@@ -295,36 +305,50 @@ func clean(values url.Values) url.Values {
 // complete derives what the template shows from the response and the values of the request.
 func (v *view) complete(values url.Values) {
 	s := v.Settings
-	v.Filters = NewFilters(s.Search, values, NewFacets(s, values, v.Meta.Facets))
+	read := newReading(v.Meta.Filters, values)
+	all := read.effective(values)
+	v.Filters = NewFilters(s.Search, values, newFacets(s, values, read, v.Meta.Facets))
 	v.Rows = v.Data
-	if network := values.Get("network"); network != "" {
+	if network := all.Get("network"); network != "" {
 		for i := range v.Rows {
 			setPrices(v.Rows[i].Endpoints, network)
 		}
 	}
-	sort := cmp.Or(values.Get("sort"), site.OrderRelevance)
-	v.Orders = NewOrders(s.Search, values)
+	sort := cmp.Or(all.Get("sort"), site.OrderRelevance)
+	v.Orders = newOrders(s.Search, values, sort)
 	v.Heads = NewHeads(uptime30d, sort, func(sort string) string { return with(s.Search, values, "sort", sort) })
 	for i := range routes.Filters {
 		p := &routes.Filters[i]
-		href := with(s.Search, values, p.Name, "")
-		if value := values.Get(p.Name); value != "" {
+		href := read.without(s, values, p.Name)
+		if value := all.Get(p.Name); value != "" {
 			v.Chosen = append(v.Chosen, Link{Label: s.describe(p, value), Href: href})
 		}
 		if n := v.Meta.Without[p.Name]; n > 0 {
 			v.Without = append(v.Without, Link{Label: withoutText(n, p), Href: href})
 		}
 	}
+	if f, ok := read["sort"]; ok {
+		v.Chosen = append(v.Chosen, Link{Label: orderText(f.Value, all), Href: read.without(s, values, "sort")})
+	}
 	if len(v.Chosen) > 0 {
-		v.Clear = SearchURL(s.Search, url.Values{"q": values["q"], "sort": values["sort"]})
+		q := values.Get("q")
+		if v.Meta.Text != nil {
+			q = *v.Meta.Text
+		}
+		v.Clear = SearchURL(s.Search, url.Values{"q": {q}, "sort": values["sort"]})
 	}
 	for _, r := range v.Meta.ReadAs {
 		if r.As == site.ReadCorrected || r.As == site.ReadSynonym && !containsWords(r.To, r.Words) {
 			v.Readings = append(v.Readings, r)
 		}
 	}
-	v.Intent = readIntent(s, values)
-	v.paginate(values, orderText(sort, values))
+	v.AsWords = read.asWords(s, values)
+	if v.Meta.Total == 0 && v.Problem == "" {
+		for _, name := range slices.Sorted(maps.Keys(s.Categories)) {
+			v.Nearest = append(v.Nearest, Link{Label: display.Line(name, display.MaxCode), Href: s.Categories[name]})
+		}
+	}
+	v.paginate(values, orderText(sort, all))
 }
 
 // containsWords reports whether a text contains each of the words of another.
@@ -339,8 +363,10 @@ func (v *view) paginate(values url.Values, inOrder string) {
 	first := (m.Page-1)*m.PerPage + 1
 	of := display.Plural(int64(m.Total), "service", "services")
 	switch {
+	case v.Meta.Nearest:
+		v.Summary = "Nothing matches. These services are nearest."
 	case len(v.Data) > 0:
-		v.Summary = fmt.Sprintf("%s–%s of %s, %s", display.Number(int64(first)),
+		v.Summary = fmt.Sprintf("%s–%s of %s, %s.", display.Number(int64(first)),
 			display.Number(int64(first+len(v.Data)-1)), of, inOrder)
 	case m.Total > 0:
 		v.Summary = "This page does not exist; there are " + of + "."

@@ -71,24 +71,24 @@ func TestFill(t *testing.T) {
 			`"to":"weather"},{"words":"on","as":"ignored"}],"facets":{"network":{"BSE":21},`+
 			`"status":{"online":20,"offline":1}}}`), "")
 	for selector, want := range map[string]string{
-		"#found": "21–21 of 21 services, best match first “wether”, read as “weather”.",
+		"#found": "21–21 of 21 services, best match first.",
 		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Safe to pay" +
 			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
-		".choices dd a[aria-current][title]": "Base 21", ".choices div:nth-child(4) dd": "",
-		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters", ".pager": "Previous 2 of 2",
+		".choices li a[aria-current][title]": "Base 21", ".choices details:nth-child(5) li": "",
+		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters “wether” was read as “weather”.", ".pager": "Previous 2 of 2",
 	} {
 		if got := textPart(doc.Find(selector)); got != want {
 			t.Errorf("%s says %q, want %q", selector, got, want)
 		}
 	}
 	for selector, want := range map[string]string{
-		"tbody a":                 "/dir/services/acme.html",
-		"a.tag":                   "/dir/categories/ai.html",
-		".chosen a:last-child":    "/dir/search.html?q=wether+on+Base",
-		".chosen a":               "/dir/search.html?q=wether+on+Base&max_price_usd=0.01",
-		".pager a":                "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01",
-		"thead th:nth-child(3) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=price",
-		"thead th:nth-child(4) a": "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=uptime",
+		"tbody a":                  "/dir/services/acme.html",
+		"a.tag":                    "/dir/categories/ai.html",
+		".chosen a:nth-of-type(3)": "/dir/search.html?q=wether+on+Base",
+		".chosen a":                "/dir/search.html?q=wether+on+Base&max_price_usd=0.01",
+		".pager a":                 "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01",
+		"thead th:nth-child(3) a":  "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=price",
+		"thead th:nth-child(4) a":  "/dir/search.html?q=wether+on+Base&network=BSE&max_price_usd=0.01&sort=uptime",
 	} {
 		if got := doc.Find(selector).AttrOr("href", ""); got != want {
 			t.Errorf("%s leads to %q, want %q", selector, got, want)
@@ -110,6 +110,9 @@ func TestFillNothing(t *testing.T) {
 		`"total_pages":0,"without":{"max_price_usd":3,"verified":0}}}`, "")
 	if got, want := textPart(doc.Find("#found")), "Nothing matches. 3 services match without the price cap."; got != want {
 		t.Errorf("the page says %q, want %q", got, want)
+	}
+	if got, want := textPart(doc.Find(".nearest")), "Categories: AI"; got != want {
+		t.Errorf("the page offers %q, want %q", got, want)
 	}
 	if got, want := doc.Find("#found a").AttrOr("href", ""), "/dir/search.html?q=x&verified=true"; got != want {
 		t.Errorf("the link leads to %q, want %q", got, want)
@@ -174,36 +177,34 @@ func TestFillPages(t *testing.T) {
 	}
 }
 
-// intents are queries with words that stand for filters. The script reads them alike: see the test of pages in a
-// browser.
-var intents = []struct{ query, label, href string }{
-	{"q=speech+to+text+under+%240.01+on+Base%2C+reliable",
-		"“speech to text”, on Base, at most $0.01, uptime 99% or more",
-		"?q=speech+to+text&network=BSE&max_price_usd=0.01&min_uptime_30d=99"},
-	{"q=ocr+for+less+than+5+dollars+on+base+sepolia", "“ocr”, on Base Sepolia, at most $5",
-		"?q=ocr&network=BSE-SEP&max_price_usd=5"},
-	{"q=on+SOL&status=online&page=3", "on Solana", "?network=SOL&status=online"},
-	{"q=weather+below+0.5%2C+reliable+and", "“weather”, at most $0.5, uptime 99% or more",
-		"?q=weather&max_price_usd=0.5&min_uptime_30d=99"},
-	{"q=speech+for+5+languages", "", ""}, {"q=based+on+facts", "", ""}, {"q=unreliable", "", ""}, {"", "", ""},
-	{"q=x+under+%240.01&max_price_usd=1", "", ""}, {"q=max+headroom", "", ""},
-}
-
-// TestReadIntent checks which words of a query a link offers to replace by filters.
-func TestReadIntent(t *testing.T) {
+// TestFillReadings checks that words that were read as filters are chips that lead to the query without them, that the
+// facets show them, and that the words can be searched as they are.
+func TestFillReadings(t *testing.T) {
 	t.Parallel()
-	for _, c := range intents {
-		values, err := url.ParseQuery(c.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := intent{c.label, ""}
-		if c.href != "" {
-			want.Href = settings.Search + c.href
-		}
-		if diff := cmp.Diff(want, readIntent(&settings, values)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.query, diff)
-		}
+	doc := fill(t, "q=cheapest+ocr+on+Base&page=2", response(quietRow, `{"total":1,"page":1,"per_page":20,"total_pages":1,`+
+		`"filters":[{"words":"on Base","name":"network","value":"BSE","without":"cheapest ocr"},`+
+		`{"words":"cheapest","name":"sort","value":"price","without":"ocr on Base"}],"text":"ocr",`+
+		`"facets":{"network":{"BSE":1,"SOL":2},"verdict":{"good":1}}}`), "")
+	if got, want := textPart(doc.Find(".chosen")), "Remove: on Base × Remove: lowest price first × Clear filters "+
+		"Search for all words"; got != want {
+		t.Errorf("the chips are %q, want %q", got, want)
+	}
+	var links []string
+	doc.Find(".chosen a, .choices a[title]").Each(func(_ int, a *goquery.Selection) {
+		links = append(links, strings.TrimPrefix(a.AttrOr("href", ""), settings.Search))
+	})
+	if diff := cmp.Diff([]string{"?q=cheapest+ocr", "?q=cheapest+ocr", "?q=ocr+on+Base", "?q=ocr",
+		"?q=%22cheapest+ocr+on+Base%22"}, links); diff != "" {
+		t.Errorf("links (-want +got):\n%s", diff)
+	}
+	if got := textPart(doc.Find("th[aria-sort]")); got != "Price from" {
+		t.Errorf("the list is ordered by %q", got)
+	}
+	if got := textPart(doc.Find("#found")); got != "1–1 of 1 service, lowest price first." {
+		t.Errorf("the page says %q", got)
+	}
+	if got := textPart(doc.Find(".choices details:nth-child(3) li")); got != "Safe to pay 1" {
+		t.Errorf("the verdicts are %q", got)
 	}
 }
 

@@ -22,8 +22,6 @@ type Words struct {
 	Facet string `json:"facet,omitempty"`
 	// Field is the filter's field of the form; nil if the form has none.
 	Field *Field `json:"field,omitempty"`
-	// Phrase are the words of a query for which the page offers the filter; nil for none.
-	Phrase *Phrase `json:"phrase,omitempty"`
 }
 
 // Field is a field of the search form: a checkbox for a boolean, a list for a filter with Options, or else an input.
@@ -39,15 +37,6 @@ type Field struct {
 	Suffix string `json:"suffix,omitempty"`
 }
 
-// Phrase is an expression that Go and JavaScript read alike, ignoring case. The filter's value is Value, or else the
-// group that matched. %s in Expression stands for the name or the abbreviation of a network, which is the value.
-type Phrase struct {
-	// Expression that a query is matched with.
-	Expression string `json:"expression"`
-	// Value of the filter; the matched group if absent.
-	Value string `json:"value,omitempty"`
-}
-
 // rowFilters returns the filters of a list of services. Each compares one column, so that a filter is declared once for
 // all routes that have it. rule is the rule of a request with a filter that no file contains.
 //
@@ -59,14 +48,13 @@ func rowFilters(rule Rule) []Param {
 			About: "Only services that accept payment on the network with this abbreviation, CAIP-2 id or name",
 			Brief: "Name, abbreviation or CAIP-2 id",
 			Usage: "Only services that accept payment on this `network`, such as base, BSE or eip155:8453",
-			Words: Words{Place: 2, Chip: "on %s", Without: "network", Facet: "Network", Phrase: &Phrase{
-				Expression: `(?:^|[\s,;])(?:on|via)\s+(?:%s)(?:$|[\s,;])`}}},
+			Words: Words{Place: 2, Chip: "on %s", Without: "network", Facet: "Network"}},
 		{Name: "status", Kind: KindChoice, Values: site.Statuses, Column: "status", Compare: CompareIs,
 			About: "Only services with this status",
 			Words: Words{Place: 3, Chip: "%s", Without: "status", Facet: "Status"}},
 		{Name: "category", Kind: KindText, Spellings: spelledCategories, Column: "category", Compare: CompareIs,
 			About: "Only services in this category",
-			Brief: "As list_categories returns it", Usage: "Only services in this `category`",
+			Brief: "From list_categories", Usage: "Only services in this `category`",
 			Words: Words{Place: 1, Chip: "in %s", Without: "category", Facet: "Category"}},
 		{Name: "verified", Kind: KindBoolean, Column: "verified", Compare: CompareIs,
 			About: "Only services that are verified, or that are not",
@@ -78,41 +66,40 @@ func rowFilters(rule Rule) []Param {
 				Without: "filter for payment-ready services", Field: &Field{Label: "Payment ready"}}},
 		{Name: "payable", Kind: KindBoolean, Column: "payable", Compare: CompareIs,
 			About: "Only services with an endpoint that official clients can pay, or without one",
-			Brief: "Official clients can pay an endpoint",
+			Brief: "Official clients can pay it",
 			Words: Words{Place: 14, Chip: "payable: %s", Without: "filter for payable services"}},
 		{Name: "source", Kind: KindText, Column: "source", Compare: CompareHas,
 			About: "Only services with this source: submitted, imported, or imported:<origin>",
-			Brief: "submitted, imported or imported:<origin>",
+			Brief: "submitted, imported, imported:<origin>",
 			Words: Words{Place: 13, Chip: "source %s", Without: "source"}},
 		{Name: "protocol", Kind: KindChoice, Values: site.Protocols, Column: "protocols", Compare: CompareHas,
 			About: "Only services whose endpoints show this payment protocol",
 			Words: Words{Place: 4, Chip: "protocol %s", Without: "protocol", Facet: "Protocol"}},
 		{Name: "method", Kind: KindText, Column: "methods", Compare: CompareHas,
 			About: "Only services with an endpoint of this HTTP method",
-			Brief: "HTTP method of an endpoint",
+			Brief: "HTTP method",
 			Words: Words{Place: 12, Chip: "method %s", Without: "method"}},
+		{Name: "verdict", Kind: KindChoice, Values: site.AdviceLevels, Column: site.ColumnAdvice, Compare: CompareIs,
+			About: "Only services with this verdict, the member advice_level of their rows",
+			Words: Words{Place: 15, Chip: "%s", Without: "verdict", Facet: "Verdict"}},
 		{Name: "grade", Kind: KindChoice, Values: site.Grades, Column: "grade", Compare: CompareIs,
 			About: "Only services with this grade",
 			Words: Words{Place: 11, Chip: "grade %s", Without: "grade"}},
 		{Name: "min_grade", Kind: KindChoice, Values: site.Grades[:len(site.Grades)-1], Column: "grade",
 			Compare: CompareAtLeast, About: "Only services with this grade or a better one",
-			Words: Words{Place: 10, Chip: "grade %s or better", Without: "minimum grade"}},
+			Words: Words{Place: 10, Chip: "grade %s or better", Without: "minimum grade",
+				Field: &Field{Label: "Minimum grade"}}},
 		{Name: "max_price_usd", Kind: KindDecimal, Column: "prices_usd", Compare: CompareAtMost, Within: "network",
 			About: "Only services with a price of at most so many US dollars, on the network if network is given",
 			Brief: "For one request",
 			Words: Words{Place: 5, Chip: "at most $%s", Without: "price cap",
-				Field: &Field{Label: "Maximum price, USD", Placeholder: "0.01"},
-				Phrase: &Phrase{Expression: `(?:^|[\s,;])(?:for\s+)?` +
-					`(?:under|below|less than|at most|up to|max|for)\s+(?:\$(\d{1,9}(?:\.\d{1,9})?)|` +
-					`(\d{1,9}(?:\.\d{1,9})?)\s*(?:usdc?|dollars?)|(\d{1,9}\.\d{1,9}))(?:$|[\s,;.])`}}},
+				Field: &Field{Label: "Maximum price, USD", Placeholder: "0.01"}}},
 		{Name: "min_uptime_30d", Kind: KindDecimal, Max: 100, Column: "uptime_30d", Compare: CompareAtLeast,
 			About: "Only services that were up in at least this percentage of the checks of 30 days",
 			Brief: "Percent",
 			Words: Words{Place: 6, Chip: "uptime %s% or more", Without: "minimum uptime",
 				Field: &Field{Label: "Minimum uptime, 30 days", Options: []string{"90", "95", "99", "99.9"},
-					Suffix: "%"},
-				Phrase: &Phrase{Value: "99",
-					Expression: `(?:^|[\s,;])(?:reliable|reliably|high uptime)(?:$|[\s,;])`}}},
+					Suffix: "%"}}},
 		{Name: "max_response_ms", Kind: KindInteger, Max: 1_000_000_000, Column: "avg_response_time_ms",
 			Compare: CompareAtMost,
 			About:   "Only services whose average response time over 24 hours is at most so many milliseconds",

@@ -2,6 +2,7 @@ package routes_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,14 +32,6 @@ func TestFiltersHaveWords(t *testing.T) {
 		if p.Words.Facet != "" && p.Words.Field != nil {
 			t.Errorf("the filter %s is both a facet and a field of the form; keep one in site/routes/filter.go", p.Name)
 		}
-		if f := p.Words.Phrase; f != nil {
-			e, err := regexp.Compile(strings.Replace(f.Expression, "%s", "base", 1))
-			if err != nil || strings.Contains(f.Expression, "(?i") ||
-				f.Value == "" && e.NumSubexp() == 0 && !strings.Contains(f.Expression, "%s") {
-				t.Errorf("the filter %s has the Words.Phrase %+v (%v), want an expression for Go and JavaScript that has "+
-					"a group, %%s or a Value; see site/routes/filter.go", p.Name, *f, err)
-			}
-		}
 		for _, name := range []string{"services", "search", "best"} {
 			if routes.ByName(name).Param(p.Name) == nil {
 				t.Errorf("the route %s has no filter %s", name, p.Name)
@@ -51,6 +44,23 @@ func TestFiltersHaveWords(t *testing.T) {
 			if p := &params[i]; p.Column != "" && p.Name != "q" && p.Words.Chip == "" {
 				t.Errorf("the filter %s of %s has no words: %s", p.Name, name, where)
 			}
+		}
+	}
+}
+
+// TestPhrases checks that each phrase is an expression for Go and JavaScript with a value of its parameter.
+func TestPhrases(t *testing.T) {
+	t.Parallel()
+	for _, f := range routes.Phrases {
+		e, err := regexp.Compile(strings.Replace(f.Expression, "%s", "base", 1))
+		p := routes.ByName("search").Param(f.Name)
+		if err != nil || strings.Contains(f.Expression, "(?i") || strings.Contains(f.Expression, `\s`) || p == nil ||
+			f.Value == "" && e.NumSubexp() == 0 {
+			t.Errorf("the phrase %+v (%v), want an expression for Go and JavaScript without \\s, with a group or a Value; "+
+				"see site/routes/phrase.go", f, err)
+		}
+		if f.Value != "" && p.Kind == routes.KindChoice && !slices.Contains(p.Values, f.Value) {
+			t.Errorf("the phrase %+v has no value of %v", f, p.Values)
 		}
 	}
 }

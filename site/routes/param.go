@@ -133,6 +133,9 @@ func paramLimit(standard string) Param {
 		About: "Rows to return"}
 }
 
+// ParamReadFilters is the parameter of /v1/search with which words of the text are read as filters.
+const ParamReadFilters = "read_filters"
+
 // searchParams returns the parameters of /v1/search.
 func searchParams() []Param {
 	params := []Param{{Name: "q", Kind: KindText, Filter: true, Brief: briefText, About: "What the service must do, in words: searched " +
@@ -148,7 +151,11 @@ func searchParams() []Param {
 		Param{Name: "include", Kind: KindSet, Filter: true,
 			Values: []string{site.IncludeAssessment, site.IncludeFacets, site.IncludeGone},
 			About: "What to add: assessment for the compact assessment of each row, facets for the number of " +
-				"services by category, network, protocol and status in meta, gone for the services that are gone"},
+				"services by category, network, protocol, status and verdict in meta, gone for the services that are gone"},
+		Param{Name: ParamReadFilters, Kind: KindBoolean, Filter: true,
+			About: "true reads words of q such as under $0.01, on Base or cheapest as filters and order, and names them " +
+				"in meta.filters; quoted words are not read. The best verdicts come first, and if nothing matches, the " +
+				"nearest services are listed"},
 		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance, Spellings: spelledSearches,
 			Brief: "Order of the list",
 			About: "Order of the list, by the names of /v1/services; without q, relevance is the newest first. cheapest " +

@@ -188,17 +188,18 @@ const columns = (() => {
 			return data;
 		});
 
-		// find returns what matches a text; see search.newFind.
-		const find = async (query) => {
+		// finder returns the function that finds what matches a text; see search.newFind.
+		const finder = async () => {
 			const index = await termIndex(), shard = (name) => load(`v1/terms/${name}.json`, (file) => {
 				const terms = search.parseTerms(splitFrame(file)[0], n);
 				if (terms.size !== index.shards[name]) throw new Error(`${terms.size} terms`);
 				return terms;
 			});
 			const vocabulary = () => load("v1/vocabulary.json", (file) => JSON.parse(file).data);
-			return search.newFind(text, tables.text, index, shard, vocabulary)(query);
+			return search.newFind(text, tables.text, index, shard, vocabulary);
 		};
-		return { all, column, select, sorted, rows, termIndex, find };
+		const find = async (query) => (await finder())(query);
+		return { all, column, select, sorted, rows, termIndex, text, finder, find };
 	};
 
 	return {

@@ -23,21 +23,15 @@ type resultsSource interface {
 // ResultsPage returns the rows and the meta of the response to q, in a directory of n services.
 func ResultsPage(q routes.Query, n int, from resultsSource) (rows [][]byte, meta site.SearchMeta, err error) {
 	c := &candidates{q: q, n: n, from: from}
-	if err := c.find(); err != nil {
-		return nil, meta, err
-	}
-	places, err := c.pass(q)
+	places, err := c.places()
 	if err != nil {
 		return nil, meta, err
 	}
-	if name := q.Text("sort"); name != site.OrderRelevance {
-		i := slices.IndexFunc(site.SearchOrders, func(o site.Order) bool { return o.Name == name })
-		if err := Sort(places, site.SearchOrders[i], q, from.Column); err != nil {
-			return nil, meta, err
-		}
-	}
 	if meta, err = c.meta(len(places)); err != nil {
 		return nil, meta, err
+	}
+	if len(c.near) > 0 {
+		places = c.near
 	}
 	offset, limit := q.Window()
 	shown := places[min(offset, len(places)):min(offset+limit, len(places))]
@@ -57,34 +51,142 @@ func ResultsPage(q routes.Query, n int, from resultsSource) (rows [][]byte, meta
 
 // candidates are the services that match the words of a query.
 type candidates struct {
-	q      routes.Query
-	n      int
-	from   resultsSource
-	match  *Result // nil without words to match
-	places []int32 // in the order of relevance
-	score  map[int32]int
+	q     routes.Query
+	n     int
+	from  resultsSource
+	index *site.TermIndex // nil until it is read
+	text  string          // the words to match
+	read  filterWords     // only with read_filters=true
+	match *Result         // nil without words to match
+	found []int32         // in the order of relevance
+	near  []int32         // the nearest services if nothing matches; only with read_filters=true
+	score map[int32]int
+}
+
+// places returns the places of the services to list, in the order of the list. With read_filters=true, words of the text
+// are read as filters first. If nothing matches then, words that may also say what a service does are left in the text.
+// If nothing matches still, the list is empty and c.near has the nearest services.
+func (c *candidates) places() (list []int32, err error) {
+	asked := c.q
+	if c.text = asked.Text("q"); !c.readsFilters() {
+		return c.listed()
+	}
+	if c.index, err = c.from.Index(); err != nil {
+		return nil, err
+	}
+	for allowWeak := true; ; allowWeak = false {
+		c.q = asked
+		if c.read, err = c.readFilters(asked.Text("q"), allowWeak); err != nil {
+			return nil, err
+		}
+		c.text = c.read.rest
+		for _, f := range c.read.filters {
+			c.q = c.q.With(f.Name, f.Value)
+		}
+		if list, err = c.listed(); err != nil {
+			return nil, err
+		}
+		if len(list) > 0 || !c.read.weak {
+			break
+		}
+	}
+	if len(list) == 0 {
+		return list, c.findNear(asked)
+	}
+	if asked.Text("sort") == site.OrderRelevance {
+		err = c.putLast(list)
+	}
+	return list, err
+}
+
+// readsFilters reports whether words of the text are read as filters.
+func (c *candidates) readsFilters() bool {
+	return c.q.Text(routes.ParamReadFilters) == "true" && c.text != ""
+}
+
+// listed returns the services that match the text and pass the filters, in the order of the request.
+func (c *candidates) listed() ([]int32, error) {
+	if err := c.find(); err != nil {
+		return nil, err
+	}
+	list, err := c.pass(c.q)
+	if err != nil {
+		return nil, err
+	}
+	if name := c.q.Text("sort"); name != site.OrderRelevance {
+		i := slices.IndexFunc(site.SearchOrders, func(o site.Order) bool { return o.Name == name })
+		err = Sort(list, site.SearchOrders[i], c.q, c.from.Column)
+	}
+	return list, err
+}
+
+// putLast moves services whose verdict is not to pay them to the end, and before them, in an order that words stood for,
+// services that match less than half as well as the best.
+func (c *candidates) putLast(list []int32) error {
+	verdicts, err := c.from.Column(site.ColumnAdvice)
+	if err != nil {
+		return err
+	}
+	best := 0
+	if c.q.Text("sort") != site.OrderRelevance {
+		for _, score := range c.score {
+			best = max(best, score)
+		}
+	}
+	rank := func(place int32) int {
+		switch {
+		case verdicts.Value(place) == site.AdviceDoNotPay:
+			return 2
+		case 2*c.score[place] < best:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b int32) int { return rank(a) - rank(b) })
+	return nil
+}
+
+// findNear finds the nearest services: those that match without the filters, or else those that match a word.
+func (c *candidates) findNear(asked routes.Query) (err error) {
+	if len(c.found) == 0 {
+		hits, err := findNearest(c.index, c.text, c.from)
+		if err != nil {
+			return err
+		}
+		for _, hit := range hits {
+			c.found = append(c.found, int32(hit.Place))
+		}
+	}
+	if c.near, err = c.pass(asked.Unfiltered()); err != nil {
+		return err
+	}
+	if err = c.putLast(c.near); err == nil {
+		c.near = c.near[:min(len(c.near), maxNearest)]
+	}
+	return err
 }
 
 // find finds the services that match the words. Without any, it finds all, the newest first.
 func (c *candidates) find() (err error) {
-	text := c.q.Text("q")
-	if text == "" {
-		c.places = make([]int32, c.n)
-		for i := range c.places {
-			c.places[i] = int32(i)
+	c.match, c.found, c.score = nil, nil, nil
+	if c.text == "" {
+		c.found = make([]int32, c.n)
+		for i := range c.found {
+			c.found[i] = int32(i)
 		}
-		return Sort(c.places, site.OrderByName(site.OrderNewest), c.q, c.from.Column)
+		return Sort(c.found, site.OrderByName(site.OrderNewest), c.q, c.from.Column)
 	}
-	index, err := c.from.Index()
-	if err != nil {
-		return err
+	if c.index == nil {
+		if c.index, err = c.from.Index(); err != nil {
+			return err
+		}
 	}
-	if c.match, err = Find(index, text, c.from); err != nil {
+	if c.match, err = Find(c.index, c.text, c.from); err != nil {
 		return err
 	}
 	c.score = make(map[int32]int, len(c.match.Hits))
 	for _, hit := range c.match.Hits {
-		c.places = append(c.places, int32(hit.Place))
+		c.found = append(c.found, int32(hit.Place))
 		c.score[int32(hit.Place)] = c.match.Relevance(hit.Score)
 	}
 	return nil
@@ -92,7 +194,7 @@ func (c *candidates) find() (err error) {
 
 // pass returns the places that pass the filters of a request, in the order of relevance.
 func (c *candidates) pass(q routes.Query) ([]int32, error) {
-	return filter(q, slices.Clone(c.places), c.from.Column)
+	return filter(q, slices.Clone(c.found), c.from.Column)
 }
 
 // meta returns the meta of a list of so many services.
@@ -102,6 +204,11 @@ func (c *candidates) meta(total int) (meta site.SearchMeta, err error) {
 	if c.match != nil {
 		meta.ReadAs = c.match.Readings
 	}
+	meta.ReadAs = append(append([]site.Reading{}, c.read.readings...), meta.ReadAs...)
+	if meta.Filters = c.read.filters; len(meta.Filters) > 0 {
+		meta.Text = &c.read.rest
+	}
+	meta.Nearest = len(c.near) > 0
 	if total == 0 {
 		meta.Without = map[string]int{}
 		for i := range c.q.Route.Params {

@@ -77,17 +77,50 @@ const results = (() => {
 	// page returns the rows of the response to a request and its meta, as JSON. reader is the result of
 	// columns.newReader.
 	const page = async (tables, request, reader) => {
-		const { params, value } = request, query = value("q"), found = query === "" ? null : await reader.find(query);
-		const all = found ? found.hits.map((hit) => hit.place) : await reader.sorted(request, reader.all, "newest");
-		const pass = (without) => columns.filter({ omit: request.omit, params,
-			value: (name) => name === without ? "" : value(name) }, all, reader.column);
-		let places = await pass("");
-		const order = tables.orders.find((o) => o.name === value("sort"));
-		if (order) places = await columns.sort(request, places, order, reader.column);
+		const { params } = request, asked = request.value, reads = asked("read_filters") === "true" && asked("q") !== "";
+		const passing = (places, value) => columns.filter({ omit: request.omit, params, value }, places, reader.column);
+		let value = asked, query = asked("q"), found, all, places, read = null, near = [];
+		const list = async () => {
+			found = query === "" ? null : await reader.find(query);
+			all = found ? found.hits.map((hit) => hit.place) : await reader.sorted(request, reader.all, "newest");
+			places = await passing(all, value);
+			const order = tables.orders.find((o) => o.name === value("sort"));
+			if (order) places = await columns.sort({ ...request, value }, places, order, reader.column);
+		};
+		// putLast returns places with services whose verdict is not to pay them at the end, and before them, in an order
+		// that words stood for, services that match less than half as well as the best.
+		const putLast = async (places) => {
+			const verdicts = await reader.column(tables.advice), sorted = value("sort") !== "relevance";
+			const scores = new Map(found?.hits.map(({ place, score }) => [place, found.relevance(score)]));
+			const best = sorted ? Math.max(0, ...scores.values()) : 0;
+			const rank = (place) => columns.valueAt(verdicts, place) === tables.do_not_pay ? 2
+				: 2 * (scores.get(place) ?? 0) < best ? 1 : 0;
+			return [...places].sort((a, b) => rank(a) - rank(b));
+		};
+		if (reads) {
+			const readWords = await filterWords.newRead(tables.words, request, reader);
+			for (const allowWeak of [true, false]) {
+				read = await readWords(asked("q"), allowWeak);
+				const values = new Map(read.filters.map((f) => [f.name, f.value]));
+				value = (name) => values.get(name) ?? asked(name);
+				query = read.rest;
+				await list();
+				if (places.length > 0 || !read.weak) break;
+			}
+			if (places.length === 0) {
+				const any = all.length > 0 ? all : await (await reader.finder()).nearest(query, tables.max_nearest);
+				const isFilter = new Set(params.filter((p) => p.column).map((p) => p.name));
+				near = await putLast(await passing([...any], (name) => isFilter.has(name) ? "" : asked(name)));
+				near = near.slice(0, tables.max_nearest);
+			} else if (asked("sort") === "relevance") places = await putLast(places);
+		} else await list();
+		const pass = (without) => passing(all, (name) => name === without ? "" : value(name));
 
 		const total = places.length, number = Number(value("page")), size = Number(value("per_page"));
 		const meta = { total, page: number, per_page: size, total_pages: Math.floor((total + size - 1) / size) };
-		let rest = `,"read_as":${metaJSON(found?.readings ?? [])}`;
+		let rest = `,"read_as":${metaJSON([...read?.readings ?? [], ...found?.readings ?? []])}`;
+		if (read?.filters.length > 0) rest += `,"filters":${metaJSON(read.filters)},"text":${metaJSON(read.rest)}`;
+		if (near.length > 0) rest += `,"nearest":true`;
 		const filters = params.filter((p) => p.column && value(p.name) !== "");
 		if (total === 0 && filters.length > 0) {
 			const without = {};
@@ -104,6 +137,7 @@ const results = (() => {
 			}
 			rest += `,"facets":${object(facets)}`;
 		}
+		if (near.length > 0) places = near;
 		const shown = places.slice((number - 1) * size, number * size), rows = await reader.rows(shown);
 		const scores = new Map(found?.hits.map(({ place, score }) => [place, found.relevance(score)]));
 		const matches = found ? found.matches : () => false;

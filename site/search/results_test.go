@@ -75,7 +75,8 @@ func newDirectory() *directory {
 		{"Gamma", "Weather forecasts.", "BSE", "0.001"},
 	} {
 		row := site.ServiceRow{ServiceListItem: site.ServiceListItem{Slug: fmt.Sprint("s", i), Name: s.name,
-			Description: s.about, Category: "AI", Status: site.StatusOnline, Networks: []string{s.network}}}
+			Description: s.about, Category: "AI", Status: site.StatusOnline, Networks: []string{s.network},
+			AdviceLevel: site.AdviceGood}}
 		row.Assessment = site.CompactAssessment{ComplianceGrade: "A", ComplianceFailedChecks: []string{},
 			PricesUSD: map[string]string{s.network: s.price}, Protocols: []string{"x402"}, Methods: []string{"POST"}}
 		for _, path := range []string{"/quote", "/transcribe"} {
@@ -152,7 +153,7 @@ func TestMatched(t *testing.T) {
 		t.Errorf("the first endpoint is %+v", first)
 	}
 	want := map[string]map[string]int{"category": {"AI": 1}, "network": {"BSE": 1, "SOL": 1}, "protocol": {"x402": 1},
-		"status": {"online": 1}}
+		"status": {"online": 1}, "verdict": {site.AdviceGood: 1}}
 	if diff := cmp.Diff(want, meta.Facets); diff != "" {
 		t.Errorf("facets (-want +got):\n%s", diff)
 	}

@@ -50,10 +50,11 @@ const search = (() => {
 
 	// newText returns the functions that divide texts into terms by the tables.
 	const newText = (tables) => {
-		const stop = new Set(tables.stop), phrases = new Map();
+		const stop = new Set(tables.stop), phrases = new Map(), nearStems = new Map();
 		for (const { term, phrases: list } of tables.concepts)
 			for (const phrase of list) {
 				const stems = phrase.split("|");
+				nearStems.set(term, [...(nearStems.get(term) ?? []), ...stems.map((s) => s.replace(/^to /, ""))]);
 				phrases.set(stems[0], [...(phrases.get(stems[0]) ?? []), { stems, term }]);
 			}
 		for (const list of phrases.values()) list.sort((a, b) => b.stems.length - a.stems.length);
@@ -125,7 +126,7 @@ const search = (() => {
 			const parts = text.replace(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$& ");
 			return parts === text ? list : [...list, ...termsOf(parts).filter((t) => !list.includes(t))];
 		};
-		return { stem, split, phrases, phrasesAt, terms, stop };
+		return { stem, split, phrases, phrasesAt, nearStems, terms, stop };
 	};
 
 	// ---- readings of a query ----
@@ -223,8 +224,8 @@ const search = (() => {
 			return units;
 		};
 
-		// nearest returns the word that one edit makes of an unknown one, "" if there is none.
-		const nearest = (unknown, services) => {
+		// correct returns the word that one edit makes of an unknown one, "" if there is none.
+		const correct = (unknown, services) => {
 			let best = { to: "" };
 			for (const to of edits(unknown)) {
 				const stem = text.stem(to), same = to[0] === unknown[0];
@@ -264,8 +265,21 @@ const search = (() => {
 			}
 		};
 
+		// nearest returns the services that match any word of a text, or of the phrases of concepts that it names.
+		const nearest = async (query, max) => {
+			const [words] = text.split(fold(query)), scores = new Map(), stems = new Set();
+			words.forEach((w, i) => {
+				stems.add(w.stem);
+				for (const { term } of text.phrasesAt(words, i))
+					for (const s of text.nearStems.get(term)) stems.add(s);
+			});
+			for (const p of await postings([...stems]))
+				p.at.forEach((at, k) => scores.set(at, (scores.get(at) ?? 0) + p.idf * p.weights[k]));
+			return [...scores].sort(([a, x], [b, y]) => y - x || a - b).slice(0, max).map(([place]) => place);
+		};
+
 		// find returns how a query was read, the services that match it and its terms.
-		return async (query) => {
+		const find = async (query) => {
 			let [words, ignored] = text.split(fold(query));
 			let units = await readUnits(words);
 			const isWrong = ({ words, as }) =>
@@ -274,7 +288,7 @@ const search = (() => {
 			if (unknown.size > 0) {
 				const { terms } = await vocabulary();
 				words = words.map((w) => {
-					const to = unknown.has(w.typed) ? nearest(w.typed, terms) : "";
+					const to = unknown.has(w.typed) ? correct(w.typed, terms) : "";
 					if (to === "") return w;
 					readings.push({ words: w.typed, as: "corrected", to });
 					return { ...w, typed: to, stem: text.stem(to) };
@@ -300,7 +314,8 @@ const search = (() => {
 			const relevance = (score) => t.ceiling === 0 ? 0 : Math.floor(10 * score / t.ceiling);
 			return { readings, hits, ceiling: 100 * t.ceiling, relevance, matches, count };
 		};
+		return Object.assign(find, { posting, nearest });
 	};
 
-	return { fold, wordsAndRuns, beginsAll, newText, parseTerms, newFind };
+	return { fold, wordsAndRuns, beginsAll, newText, parseTerms, edits, newFind };
 })();

@@ -49,7 +49,7 @@ func nasty(n int, words []string) []site.ServiceRow {
 			BaseURL:     "https://api.acme.test", Category: []string{"AI", "Data", "Odd & <even>/~"}[r.IntN(3)],
 			Status: site.Statuses[r.IntN(4)], Verified: r.IntN(2) == 0,
 			EndpointCount: r.IntN(3), Networks: [][]string{{}, {"BSE"}, {"BSE", "SOL"}}[r.IntN(3)],
-			CreatedAt: site.NewTime(built.AddDate(0, 0, -r.IntN(5))), RiskLevel: site.RiskClean,
+			CreatedAt: site.NewTime(built.AddDate(0, 0, -r.IntN(5))), AdviceLevel: site.AdviceLevels[r.IntN(4)], RiskLevel: site.RiskClean,
 		}
 		a := &row.Assessment
 		*a = site.CompactAssessment{
@@ -165,6 +165,7 @@ var scanFilters = map[string]func(row *site.ServiceRow, value string, v url.Valu
 	"method": func(row *site.ServiceRow, value string, _ url.Values) bool {
 		return slices.Contains(row.Assessment.Methods, value)
 	},
+	"verdict": func(row *site.ServiceRow, value string, _ url.Values) bool { return row.AdviceLevel == value },
 	"grade": func(row *site.ServiceRow, value string, _ url.Values) bool {
 		return row.Assessment.ComplianceGrade == value
 	},

@@ -23,7 +23,7 @@ type FillSearch func(page []byte, values url.Values, response []byte, problem st
 var searchPage = routes.Query{Route: routes.ByName("search-page"), Bare: true}.Key()
 
 // resultsQuery precedes the parameters of the reader, whose own values it replaces.
-const resultsQuery = "include=assessment,facets&per_page=10&"
+const resultsQuery = "include=assessment,facets&per_page=10&" + routes.ParamReadFilters + "=true&"
 
 // isSearch reports whether a path is that of the search page.
 func isSearch(path string) bool { return path == "/search" || path == "/"+searchPage }
@@ -43,7 +43,7 @@ func (h *handler) sendSearch(w *responseWriter, r *http.Request, v *snapshotInfo
 		return err
 	}
 	values, _ := url.ParseQuery(r.URL.RawQuery) // what cannot be decoded is left out
-	q, err := routes.ParseRequest(routes.ByName("search").Pattern, resultsQuery+r.URL.RawQuery)
+	q, err := routes.ParseRequest(routes.ByName("search").Pattern, resultsQuery+routes.TypedQuery(r.URL.RawQuery))
 	if err == nil {
 		index, indexErr := v.readIndex(snap)
 		if indexErr != nil {

@@ -40,8 +40,8 @@ var tools = []tool{
 	},
 	{
 		name: "best_service", title: "Recommended services", route: "best",
-		about: "Recommends services for a need, best first, with the endpoint to request, its price, a score and " +
-			"why, and names those that are excluded.",
+		about: "Recommends services for a need, best first, with the endpoint, its price, a score and why, and " +
+			"those that are excluded.",
 	},
 	{
 		name: "get_service", title: "One service", route: "service",
@@ -50,13 +50,13 @@ var tools = []tool{
 	{
 		name: "compare_services", title: "Compare services", route: comparisonRoute, read: readComparison,
 		extra: []argument{argumentSlugs, argumentSnapshot},
-		about: "Compares services side by side: prices, uptime, response times, conformance, risk, settlements, and " +
+		about: "Compares services side by side: prices, uptime, speed, conformance, risk, settlements, and " +
 			"in what each is best.",
 	},
 	{
 		name: "lookup_address", title: "Look up a URL before paying", route: "lookup-url", hashed: "url",
 		about: "Returns what to know before paying at a URL: its service, the current price, the recipient, " +
-			"whether a standard client could sign a payment, the risk and the last change.",
+			"whether a standard client could pay, the risk and the last change.",
 	},
 	{
 		name: "lookup_recipient", title: "Look up a recipient before paying", route: "lookup-pay-to",
@@ -64,11 +64,11 @@ var tools = []tool{
 	},
 	{
 		name: "list_changes", title: "Changes", route: "changes",
-		about: "Lists changes of services, newest first: prices, payment schemas and recipients.",
+		about: "Lists changes of prices, payment schemas and recipients, newest first.",
 	},
 	{
 		name: "list_facilitators", title: "Facilitators", route: "facilitators", embeds: argumentInclude,
-		about: "Lists facilitators, which settle payments, by the volume measured on chain, which is a lower bound.",
+		about: "Lists facilitators, which settle payments, by volume on chain, a lower bound.",
 	},
 	{
 		name: "get_facilitator", title: "One facilitator", route: "facilitator",
@@ -81,11 +81,11 @@ var tools = []tool{
 	},
 	{
 		name: "list_categories", title: "Categories", route: "tags",
-		about: "Lists the categories in use, with the number of services in each.",
+		about: "Lists the categories in use, with their numbers of services.",
 	},
 	{
 		name: "coverage", title: "What is measured", route: "coverage",
-		about: "Returns what is measured on chain and up to when, and what is not known.",
+		about: "Returns what is measured on chain, up to when, and what is not known.",
 	},
 	{
 		name: "health", title: "Health of the directory", route: healthRoute, read: readHealth,
@@ -145,7 +145,7 @@ func argumentsOf(t *tool) ([]argument, error) {
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
 			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
-				about: "Complete http or https URL of an endpoint; its query and fragment are ignored"})
+				about: "An endpoint's http or https URL; query and fragment are ignored"})
 			continue
 		}
 		segment := routes.SegmentByName(match[1])
@@ -160,6 +160,9 @@ func argumentsOf(t *tool) ([]argument, error) {
 			about: segment.About})
 	}
 	for _, p := range route.Params { // a copy
+		if p.Name == routes.ParamReadFilters { // agents name filters
+			continue
+		}
 		if p.Name == paramPerPage {
 			p.Default = strconv.Itoa(minRows)
 		}

@@ -14,7 +14,7 @@ const tasks = [
 		[search("tinderbox tokens")],
 		(page) => page.locator("main tbody tr").first(), /Tinderbox Tokens.*Do not pay/s],
 	["Which reliable speech to text is cheapest under $0.01?",
-		[search("speech to text under $0.01, reliable"), (page) => page.locator(".intent a").click()],
+		[search("cheapest speech to text under $0.01, reliable")],
 		(page) => page.locator("main tbody tr").first(), /\$0\.00\d+/],
 	["Why has Larkspur Recipes this grade, and how is it mended?",
 		[search("larkspur recipes"), click("Larkspur Recipes")],
