@@ -314,8 +314,8 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		}
 		defer files.Discard()
 		w.data = func(l *site.Listing, of []postgres.EndpointFacts) error { return files.AddService(ctx, l, of) }
-		w.dataset = func() (*site.Dataset, error) {
-			err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, b)
+		w.dataset = func(record recordFunc) (*site.Dataset, error) {
+			err := files.Write(ctx, r.Bulk(), judged.Snapshot, tokens, recordedStore{b, record})
 			return files.Published(), err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tollbook/build/data"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/render/openapi"
@@ -60,6 +61,21 @@ func (w *exampleRecorder) record(name string, data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.examples.Record(name, data)
+}
+
+// recordFunc keeps a copy of a file that becomes an example. It does not keep data.
+type recordFunc func(name string, data []byte)
+
+// recordedStore is a store of data files that records those that become examples.
+type recordedStore struct {
+	data.Store
+	record recordFunc
+}
+
+// Add implements data.Store.
+func (s recordedStore) Add(name string, data []byte) error {
+	s.record(name, data)
+	return s.Store.Add(name, data)
 }
 
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,

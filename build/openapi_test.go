@@ -19,7 +19,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
-	diff "github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
@@ -181,16 +180,10 @@ func (d *openapiTest) testDocument(t *testing.T) {
 			}
 		}
 	}
-	slices.Sort(without)
-	if d := diff.Diff(withoutData, without); d != "" {
-		t.Errorf("operations without an example (-want +got):\n%s", d)
+	if len(without) > 0 {
+		t.Errorf("operations without an example: %s", strings.Join(without, ", "))
 	}
 }
-
-// withoutData lists the paths for which the sample directory has nothing to show: it follows no public source, and this
-// build writes no tables.
-var withoutData = []string{"/data/datapackage.json", "/sources/{source}", "/sources/{source}/days.csv",
-	"/sources/{source}/dropped.csv", "/sources/{source}/pulls.csv", "/sources/{source}/services.csv"}
 
 var camel = regexp.MustCompile(`[A-Z][a-z0-9]*`)
 

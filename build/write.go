@@ -34,7 +34,7 @@ type snapshotWriter struct {
 	to        tree
 	temp      func(name string) string // the path of a temporary file
 	data      addService               // may be nil, as dataset
-	dataset   func() (*site.Dataset, error)
+	dataset   func(record recordFunc) (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
 	picks     directory.Picks
@@ -54,7 +54,8 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to := citedTree{recordExamples(examples, w.to), cite}
+	recorder := recordExamples(examples, w.to)
+	to := citedTree{recorder, cite}
 	add := to.Add
 	index := newIndex(s, renderer)
 	index.Provenance = &provenance
@@ -69,7 +70,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	}
 	w.judged.Finish()
 	w.picks.Set(s.Tags)
-	if err := w.writeDataset(add); err != nil {
+	if err := w.writeDataset(recorder.record, add); err != nil {
 		return fmt.Errorf("write data: %w", err)
 	}
 	if err := writeLists(s, index.Lists, add); err != nil {
@@ -214,11 +215,11 @@ func writeSources(s *site.Snapshot, renderer *render.Renderer, add addFunc) erro
 }
 
 // writeDataset writes the tables as files, what is published about them, and its page.
-func (w *snapshotWriter) writeDataset(add addFunc) (err error) {
+func (w *snapshotWriter) writeDataset(record recordFunc, add addFunc) (err error) {
 	s := w.judged.Snapshot
 	s.Dataset = &site.Dataset{AsOf: s.Now, Tables: []site.DatasetTable{}, Questions: []site.DatasetAnswer{}}
 	if w.dataset != nil {
-		if s.Dataset, err = w.dataset(); err != nil {
+		if s.Dataset, err = w.dataset(record); err != nil {
 			return err
 		}
 	}

@@ -236,8 +236,11 @@ func (x Examples) of(op *operation) (json.RawMessage, error) {
 
 // body returns the response that becomes the example of an operation, nil without one.
 func (x Examples) body(op *operation) ([]byte, error) {
-	if f := x.file(op.pattern); f != nil {
+	if f := x.file(op.pattern); f != nil && f.body != nil {
 		return f.body, nil
+	}
+	if body, err := x.sourceBody(op.pattern); body != nil || err != nil {
+		return body, err
 	}
 	if op.route == nil {
 		return nil, nil
