@@ -67,8 +67,8 @@ func writeGroups(renderer *render.Renderer, put func(string, []byte, error) erro
 	return nil
 }
 
-// writeHTML writes the home page, lists, groups, the status, compare, market and changes pages, guides, Markdown pages, error
-// pages, pictures and assets.
+// writeHTML writes the home page, lists, groups, the status, compare, market and changes pages, guides, Markdown pages,
+// error pages, pictures and assets.
 func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	put := func(key string, data []byte, err error) error {
 		if err != nil {

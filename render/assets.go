@@ -168,8 +168,8 @@ var scriptFiles = map[string][]string{
 }
 
 // documentStyles are the files of the stylesheet of guides and of the reference, which are long and need no others.
-var documentStyles = []string{"site.css", "list.css", "service.css", "guide.css", "call.css", "reference.css", "phone.css",
-	"print.css"}
+var documentStyles = []string{"site.css", "list.css", "service.css", "guide.css", "call.css", "reference.css",
+	"phone.css", "print.css"}
 
 // styleFiles are the files of the stylesheet of all other pages, in the order in which later rules win.
 var styleFiles = []string{"site.css", "home.css", "list.css", "service.css", "guide.css", "compare.css", "form.css",

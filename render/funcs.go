@@ -94,8 +94,9 @@ func (p *Pages) funcs() template.FuncMap {
 	}
 	for name, route := range map[string]string{
 		"about": aboutRoute, "categories": categoriesRoute, "changes": changesRoute, "coverage": coverageRoute,
-		"facilitators": facilitatorsRoute, "flow": flowRoute, "market": marketRoute, "matrix": matrixRoute, "methodology": methodologyRoute,
-		"networks": networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
+		"facilitators": facilitatorsRoute, "flow": flowRoute, "market": marketRoute, "matrix": matrixRoute,
+		"methodology": methodologyRoute,
+		"networks":    networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
 		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "suggest": suggestRoute,
 		"data": dataRoute, "verify": "verify-page", "types": typesRoute, "files": referenceFilesRoute,
 	} {

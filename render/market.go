@@ -35,8 +35,8 @@ func (e *Renderer) MarketPage() ([]byte, error) {
 	for _, split := range e.volumeDays().Shown() {
 		p := marketPicture{By: split.By, Key: money.PictureKey(split.By), Title: split.PictureTitle(),
 			Width: chart.PictureWidth, Height: chart.PictureHeight}
-		p.Embed = `<a href="` + e.address(bareKey(marketRoute, "")) + `"><img src="` + e.address(p.Key) + `" alt="` + p.Title +
-			`" width="` + display.Number(int64(p.Width)) + `" height="` + display.Number(int64(p.Height)) + `"></a>`
+		p.Embed = `<a href="` + e.address(bareKey(marketRoute, "")) + `"><img src="` + e.address(p.Key) + `" alt="` +
+			p.Title + `" width="` + display.Number(int64(p.Width)) + `" height="` + display.Number(int64(p.Height)) + `"></a>`
 		body.Pictures = append(body.Pictures, p)
 	}
 	return e.render(page{

@@ -405,7 +405,8 @@ func TestAssets(t *testing.T) {
 	for _, a := range assets {
 		names = append(names, digest.ReplaceAllString(a.Key, "."))
 	}
-	if diff := cmp.Diff([]string{"assets/site.css", "assets/documents.css", "assets/source-serif-4.woff2", "assets/source-serif-4.txt",
+	if diff := cmp.Diff([]string{"assets/site.css", "assets/documents.css", "assets/source-serif-4.woff2",
+		"assets/source-serif-4.txt",
 		"favicon.svg", "apple-touch-icon.png", "favicon.ico",
 		"assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/home.js", "assets/reference.js",
 		"assets/search.js", "assets/service.js", "assets/site.js", "assets/source.js", "assets/submit.js", "assets/types.js",

@@ -62,9 +62,10 @@
 
 	const reveal = () => {
 		const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-		let closed = false;
-		for (let e = named?.closest("details:not([open])"); e; e = e.parentElement.closest("details:not([open])")) closed = e.open = true;
-		if (closed) named.scrollIntoView();
+		let around = named?.closest("details:not([open])");
+		if (!around) return;
+		for (; around; around = around.parentElement.closest("details:not([open])")) around.open = true;
+		named.scrollIntoView();
 	};
 	addEventListener("hashchange", reveal);
 	reveal();

@@ -1,5 +1,6 @@
 // Shows two to four services side by side, from /v1/services/{slug}. The URL names them: ?a=slug&b=slug&c=slug&d=slug,
-// ?services=slug,slug, or ?services=slug&services=slug, as the rows of a list that a reader ticked. In each row a word marks the best value.
+// ?services=slug,slug, or ?services=slug&services=slug, as the rows of a list that a reader ticked. In each row a word
+// marks the best value.
 (() => {
 	"use strict";
 	const { make, words, group, count, unknown, dollars, condition, percent, millis, state, chips } = cells;
@@ -132,8 +133,9 @@
 		const absent = slugs.filter((slug) => records.get(slug) === null);
 		const shown = slugs.length - absent.length;
 		const lines = absent.map((slug) => "No service has the address “" + words(slug, 80) + "”.");
-		if (dropped > 0) lines.unshift("Four services are the maximum, so " + count(dropped) + (dropped === 1 ? " is" : " are") + " left out.");
-		if (shown > 0) lines.unshift(shown === 1 ? "One service selected. Add another to compare." : "Comparing " + count(shown) + " services.");
+		if (dropped > 0) lines.unshift("Four services are the maximum; the others are left out.");
+		if (shown === 1) lines.unshift("One service selected. Add another to compare.");
+		else if (shown > 1) lines.unshift("Comparing " + count(shown) + " services.");
 		summary.textContent = lines.join(" ");
 	};
 	const draw = () => {

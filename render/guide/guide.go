@@ -43,8 +43,8 @@ type LinkFunc func(address string) (string, error)
 // Parse renders a guide. It begins with a heading of level 1 and a paragraph. Errors name the line.
 func Parse(source []byte, link LinkFunc) (*Guide, error) { return parseGuide(source, link, false) }
 
-// ParseLong is Parse for a guide that begins with a summary. The parts after the first are folded, and there is no table of
-// contents.
+// ParseLong is Parse for a guide that begins with a summary. The parts after the first are folded, and there is no
+// table of contents.
 func ParseLong(source []byte, link LinkFunc) (*Guide, error) { return parseGuide(source, link, true) }
 
 func parseGuide(source []byte, link LinkFunc, fold bool) (*Guide, error) {

@@ -154,11 +154,14 @@ var CSVs = []CSV{
 			"and an empty value is one that they do not have: checks and buyers go back 90 days, the others to the " +
 			"first day. Prices are filled in from the day before."},
 	{"volume-by-facilitator", "/v1/coverage/by-facilitator.csv",
-		"Measured volume in US dollars by UTC day of the last 90 days, in all and by facilitator; by-facilitator.svg is a picture."},
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by facilitator; by-facilitator.svg is " +
+			"a picture."},
 	{"volume-by-network", "/v1/coverage/by-network.csv",
-		"Measured volume in US dollars by UTC day of the last 90 days, in all and by network; by-network.svg is a picture."},
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by network; by-network.svg is " +
+			"a picture."},
 	{"volume-by-token", "/v1/coverage/by-token.csv",
-		"Measured volume in US dollars by UTC day of the last 90 days, in all and by token; by-token.svg is a picture."},
+		"Measured volume in US dollars by UTC day of the last 90 days, in all and by token; by-token.svg is " +
+			"a picture."},
 	{"networks", "/v1/networks.csv", "The networks of /v1/networks."},
 	{"tags", "/v1/tags.csv", "The categories of /v1/tags."},
 	{"tag-prices", "/v1/tags/prices.csv", "How many services of each category of /v1/tags have which lowest prices."},

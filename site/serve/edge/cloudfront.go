@@ -104,7 +104,15 @@ func (o CloudFront) route(r *routes.Route) []any {
 		}
 		params = append(params, o.param(p))
 	}
-	return []any{pattern, r.Ext, params, serves, paged, r.Rule == routes.RuleTrim, head}
+	return []any{pattern, r.Ext, params, flag(serves), flag(paged), flag(r.Rule == routes.RuleTrim), head}
+}
+
+// flag returns a condition as a number, which is shorter than its word in a program of limited size.
+func flag(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // param returns a parameter for the function's table: its name, the pattern of its values, its default, its largest
