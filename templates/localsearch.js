@@ -2,7 +2,7 @@
 // package search, which precede it, with localTables from Go. Each file is read once, and only when a search needs it.
 const localSearch = (files) => {
 	"use strict";
-	const { omit, params, limits } = localTables, kept = new Map(), text = search.newText(localTables.text);
+	const { omit, params, limits, spelled } = localTables, kept = new Map(), text = search.newText(localTables.text);
 	const read = async (key) => {
 		const answer = await fetch(files + key);
 		if (!answer.ok) throw new Error(`${key}: status ${answer.status}`);
@@ -14,9 +14,11 @@ const localSearch = (files) => {
 	};
 
 	// needs returns, by the kind of a parameter, what its values must be if a value is not, in the words of serve.
+	const isOther = (p, v) => Object.hasOwn(spelled[p.name] ?? {}, v);
 	const isLong = (digits) => digits.length > limits.max_digits;
 	const needs = {
-		choice: (p, v) => !p.values.includes(v) && "one of " + p.values.join(", "),
+		choice: (p, v) => !p.values.includes(v) && !isOther(p, v) &&
+			"one of " + [...p.values, ...Object.keys(spelled[p.name] ?? {})].join(", "),
 		boolean: (p, v) => v !== "true" && v !== "false" && "true or false",
 		integer: (p, v) => !(/^[0-9]+$/.test(v) && Number(v) >= (p.min ?? 0) && Number(v) <= p.max) &&
 			`an integer from ${p.min ?? 0} to ${p.max}`,
@@ -35,7 +37,8 @@ const localSearch = (files) => {
 		if (must) throw new directory.Problem(`parameter ${p.name}: must be ${must}; got ${quote(v)}`);
 		if (p.kind === "text" && length > max)
 			throw new directory.Problem(`parameter ${p.name}: must have at most ${max} characters; got ${length}`);
-		return p.kind === "decimal" ? columns.canonical(v) : p.kind === "integer" ? String(Number(v)) : v;
+		return p.kind === "decimal" ? columns.canonical(v) : p.kind === "integer" ? String(Number(v))
+			: isOther(p, v) ? spelled[p.name][v] : v;
 	};
 
 	return async (wanted) => {

@@ -58,7 +58,7 @@
 	const relevance = "relevance";
 	const sort = () => effective("sort") === relevance ? "" : effective("sort") ?? "";
 	const orders = searchTables.orders.map((order) => order.value !== relevance ? order
-		: values.q ? { ...order, value: "" } : newest);
+		: values.q ? { ...order, value: "" } : newest).filter((o) => o === newest || values.q || o.label !== newest.label);
 	const choice = (label, to, current, n) => {
 		const a = make("a", current ? { href: to, "aria-current": "true" } : { href: to });
 		if (n === undefined) a.append(label);

@@ -16,15 +16,23 @@ import (
 func LocalScript(script []byte) ([]byte, error) {
 	route := routes.ByName("search")
 	params := slices.Clone(route.Params)
+	spelled := map[string]map[string]string{} // other spellings of choices, by parameter
 	for i := range params {
-		params[i].About = ""
+		p := &params[i]
+		if p.About = ""; p.Kind == routes.KindChoice && p.Spellings != "" {
+			spelled[p.Name] = map[string]string{}
+			for _, other := range p.Accepted()[len(p.Values):] {
+				spelled[p.Name][other] = p.Spell(other)
+			}
+		}
 	}
 	tables := struct {
 		search.ScriptTables
-		Omit   string             `json:"omit"`
-		Params []routes.Param     `json:"params"`
-		Limits routes.TableLimits `json:"limits"`
-	}{search.NewScriptTables(), route.Omit, params, routes.Table().Limits}
+		Omit    string                       `json:"omit"`
+		Params  []routes.Param               `json:"params"`
+		Limits  routes.TableLimits           `json:"limits"`
+		Spelled map[string]map[string]string `json:"spelled"`
+	}{search.NewScriptTables(), route.Omit, params, routes.Table().Limits, spelled}
 	page, err := withTables("localTables", tables, script)
 	return slices.Concat(search.Script, page), err
 }

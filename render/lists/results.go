@@ -204,7 +204,9 @@ var orders = []order{
 	{"uptime", "Uptime, 30 days", "highest uptime of 30 days first"}, {"speed", "Speed", "fastest first"},
 	{site.OrderOrganicBuyers, "Buyers", "most organic buyers first"},
 	{site.OrderOrganicVolume, "Organic volume", "largest organic volume first"},
-	{site.OrderVolume, "Volume", "largest volume first"},
+	{site.OrderVolume, "Volume", "largest volume first"}, {"buyers", "All buyers", "most buyers first"},
+	{"newest", "Newest", "newest first"}, {"uptime_24h", "Uptime, 24 hours", "highest uptime of 24 hours first"},
+	{"endpoints", "Endpoints", "most endpoints first"}, {"grade", "Grade", "best grade first"},
 }
 
 // newest is what the order by relevance, which is the default, is without words.
@@ -219,6 +221,9 @@ func NewOrders(search string, values url.Values) []Link {
 func newOrders(search string, values url.Values, sort string) []Link {
 	var links []Link
 	for _, o := range orders {
+		if o.Label == newest.Label && values.Get("q") == "" {
+			continue // the order without one
+		}
 		l := Link{Label: o.Label, Current: o.Value == sort}
 		if o.Value == site.OrderRelevance {
 			if o.Value = ""; values.Get("q") == "" {
