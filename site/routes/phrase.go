@@ -30,39 +30,52 @@ type Phrase struct {
 
 // Parts of expressions. A phrase is between spaces, commas or the ends of the query.
 const (
-	begins  = `(?:^|[ ,;(])`
-	ends    = `(?:$|[ ,;.!?)])`
-	atMost  = `(?:for +)?(?:under|undr|below|bellow|less than|cheaper than|lower than|no more than|not more than|at most|up to|max\.?|maximum|within|<=?|≤) *`
+	begins = `(?:^|[ ,;(])`
+	ends   = `(?:$|[ ,;.!?)])`
+	atMost = `(?:for +)?(?:under|undr|below|bellow|less than|cheaper than|lower than|no more than|` +
+		`not more than|at most|up to|max\.?|maximum|within|<=?|≤) *`
 	amount  = `(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})`
 	perCall = `(?: *(?:per|a|an|each|/) *(?:call|request|query|use|page|image|message))?`
 	with    = `(?:with +(?:an? +)?)?`
 	atLeast = `(?:(?:at least|of|over|above|more than|better than|min\.?|minimum|>=?|≥) *)*`
 	thatIs  = `(?:(?:that|which) +(?:is|are) +)?(?:currently +)?`
 	answers = `(?:(?:that|which) +)?(?:(?:answers?|responds?|replies|response time|latency) +)?(?:in +)?`
-	over    = `(?:on|via|over|with|using|through|by|accepts?|accepting|takes?|speaks?|pay(?:able|ing)? (?:on|via|with|over)) +`
+	over    = `(?:on|via|over|with|using|through|by|accepts?|accepting|takes?|speaks?|pay(?:able|` +
+		`ing)? (?:on|via|with|over)) +`
 )
 
 // Phrases are the phrases of queries, in the order in which they are looked for.
 var Phrases = []Phrase{
-	{Name: "max_response_ms", Expression: begins + answers + `(?:` + atMost + `|faster than +)(\d{1,6}) *(?:ms|milliseconds?)` + ends},
+	{Name: "max_response_ms",
+		Expression: begins + answers + `(?:` + atMost + `|faster than +)(\d{1,6}) *(?:ms|milliseconds?)` + ends},
 	{Name: "max_response_ms", Shift: 3,
-		Expression: begins + answers + `(?:` + atMost + `|faster than +)(\d{1,3}(?:\.\d{1,3})?) *(?:s|secs?|seconds?)` + ends},
+		Expression: begins + answers + `(?:` + atMost +
+			`|faster than +)(\d{1,3}(?:\.\d{1,3})?) *(?:s|secs?|seconds?)` + ends},
 	{Name: "max_response_ms", Value: "1000", Expression: begins + answers + atMost + `(?:a|one) +second` + ends},
-	{Name: "max_price_usd", Value: "0.01", Expression: begins + atMost + `(?:a|one) +(?:us +)?(?:cent|penny)` + perCall + ends},
-	{Name: "max_price_usd", Value: "1", Expression: begins + atMost + `(?:a|one) +(?:us +)?(?:dollar|buck)` + perCall + ends},
+	{Name: "max_price_usd", Value: "0.01",
+		Expression: begins + atMost + `(?:a|one) +(?:us +)?(?:cent|penny)` + perCall + ends},
+	{Name: "max_price_usd", Value: "1",
+		Expression: begins + atMost + `(?:a|one) +(?:us +)?(?:dollar|buck)` + perCall + ends},
 	{Name: "max_price_usd", Shift: -2,
 		Expression: begins + `(?:` + atMost + `|for +)` + amount + ` *(?:us +)?(?:cents?|ct|¢)` + perCall + ends},
 	{Name: "max_price_usd", Expression: begins + `(?:` + atMost + `|for +)(?:\$ *` + amount + `|` + amount +
 		` *(?:\$|usdc?|dollars?|bucks)|(\d{0,9}\.\d{1,9}))` + perCall + ends},
 	{Name: "max_price_usd", Value: "0", Weak: true, Expression: begins + `free(?: +of +charge)?` + ends},
-	{Name: "min_uptime_30d", Expression: begins + with + atLeast + `(100|\d{1,2}(?:\.\d{1,3})?) *% +(?:uptime|availability)` + ends},
-	{Name: "min_uptime_30d", Expression: begins + with + `(?:uptime|availability) *` + atLeast + `(100|\d{1,2}(?:\.\d{1,3})?) *%?` + ends},
-	{Name: "min_uptime_30d", Value: "99", Expression: begins + `(?:most +|very +)?(?:reliable|reliably|dependable|stable|` +
-		with + `high +uptime)` + ends},
-	{Name: "sort", Value: "price", Expression: begins + `(?:the +)?(?:cheapest|cheap|inexpensive|affordable|low[- ]cost|lowest +price|low +price)` + ends},
-	{Name: "sort", Value: "speed", Expression: begins + `(?:the +)?(?:fastest|quickest|` + with + `low[- ]latency)` + ends},
+	{Name: "min_uptime_30d",
+		Expression: begins + with + atLeast + `(100|\d{1,2}(?:\.\d{1,3})?) *% +(?:uptime|availability)` + ends},
+	{Name: "min_uptime_30d",
+		Expression: begins + with + `(?:uptime|availability) *` + atLeast + `(100|\d{1,2}(?:\.\d{1,3})?) *%?` + ends},
+	{Name: "min_uptime_30d", Value: "99",
+		Expression: begins + `(?:most +|very +)?(?:reliable|reliably|dependable|stable|` +
+			with + `high +uptime)` + ends},
+	{Name: "sort", Value: "price",
+		Expression: begins + `(?:the +)?(?:cheapest|cheap|inexpensive|affordable|low[- ]cost|lowest +price|` +
+			`low +price)` + ends},
+	{Name: "sort", Value: "speed",
+		Expression: begins + `(?:the +)?(?:fastest|quickest|` + with + `low[- ]latency)` + ends},
 	{Name: "sort", Value: "speed", Weak: true, Expression: begins + `(?:fast|quick)` + ends},
-	{Name: "sort", Value: "organic_buyers", Expression: begins + `(?:the +)?(?:most +popular|most +used|popular)` + ends},
+	{Name: "sort", Value: "organic_buyers",
+		Expression: begins + `(?:the +)?(?:most +popular|most +used|popular)` + ends},
 	{Name: "verdict", Value: "good", Expression: begins + thatIs + `(?:safe|good) +to +pay` + ends},
 	{Name: "verdict", Value: "do_not_pay", Expression: begins + `do +not +pay` + ends},
 	{Name: "verdict", Value: "good", Weak: true, Expression: begins + `(?:safe|trusted|trustworthy)` + ends},
@@ -71,16 +84,22 @@ var Phrases = []Phrase{
 	{Name: "grade", Upper: true, Expression: begins + with + `grade +([a-f])` + ends},
 	{Name: "payment_ready", Value: "true", Expression: begins + thatIs + `payment[- ]ready` + ends},
 	{Name: "verified", Value: "true", Weak: true, Expression: begins + thatIs + `verified` + ends},
-	{Name: "status", Expression: begins + `(?:that|which) +(?:is|are) +(?:currently +)?(online|offline|degraded)` + ends},
-	{Name: "status", Value: "online", Expression: begins + thatIs + `(?:up +and +running|working +now|up +now|online +now)` + ends},
+	{Name: "status",
+		Expression: begins + `(?:that|which) +(?:is|are) +(?:currently +)?(online|offline|degraded)` + ends},
+	{Name: "status", Value: "online",
+		Expression: begins + thatIs + `(?:up +and +running|working +now|up +now|online +now)` + ends},
 	{Name: "status", Weak: true, Expression: begins + `(?:currently +)?(online|offline|degraded)` + ends},
-	{Name: "method", Upper: true, Expression: begins + over + `(get|post|put|patch|delete)(?: +(?:requests?|method))?` + ends},
-	{Name: "method", Exact: true, Expression: begins + `(GET|POST|PUT|PATCH|DELETE)(?: +(?:endpoints?|requests?|method|only))?` + ends},
+	{Name: "method", Upper: true,
+		Expression: begins + over + `(get|post|put|patch|delete)(?: +(?:requests?|method))?` + ends},
+	{Name: "method", Exact: true,
+		Expression: begins + `(GET|POST|PUT|PATCH|DELETE)(?: +(?:endpoints?|requests?|method|only))?` + ends},
 	{Name: "protocol", Value: "x402-v1", Expression: begins + `(?:` + over + `)?x402[- ]?v(?:ersion +)?1` + ends},
 	{Name: "protocol", Value: "x402-v2", Expression: begins + `(?:` + over + `)?x402[- ]?v(?:ersion +)?2` + ends},
-	{Name: "protocol", Value: "l402", Expression: begins + over + `(?:l402|lsat|(?:bitcoin +)?lightning(?: +network)?)` + ends},
+	{Name: "protocol", Value: "l402",
+		Expression: begins + over + `(?:l402|lsat|(?:bitcoin +)?lightning(?: +network)?)` + ends},
 	{Name: "protocol", Expression: begins + over + `(x402|mpp)` + ends},
-	{Name: "protocol", Value: "crawler-price", Expression: begins + `(?:` + over + `)?(?:crawler[- ]price|pay[- ]per[- ]crawl)` + ends},
+	{Name: "protocol", Value: "crawler-price",
+		Expression: begins + `(?:` + over + `)?(?:crawler[- ]price|pay[- ]per[- ]crawl)` + ends},
 	{Name: "protocol", Value: "l402", Weak: true, Expression: begins + `(?:l402|lsat|lightning(?: +network)?)` + ends},
 	{Name: "protocol", Weak: true, Expression: begins + `(x402|mpp)` + ends},
 	{Name: "network", Expression: `^(%s)(?: +(?:network|chain|mainnet|services?|apis?))?$`},
@@ -99,7 +118,8 @@ var PhraseWords = strings.Fields("affordable below cents cheap cheapest degraded
 	"offline online popular reliable trusted under uptime verified")
 
 // Connectors matches what joins words that were taken out of a query with the others.
-const Connectors = `(?:^| )(?:and|with|but|or|that|which|are|is|at|for|in|,|;)$|^(?:and|with|but|or|that|which|,|;)(?: |$)|[ ,;]+$|^[ ,;]+`
+const Connectors = `(?:^| )(?:and|with|but|or|that|which|are|is|at|for|in|,|;)$|^(?:and|with|but|or|` +
+	`that|which|,|;)(?: |$)|[ ,;]+$|^[ ,;]+`
 
 // Fillers matches a query that asks for any service.
 const Fillers = `^(?:(?:all|any|every|the|list|show|me|of|paid|services?|apis?|endpoints?|providers?) *)+$`
