@@ -1,6 +1,6 @@
 // Shows two to four services side by side, from /v1/services/{slug}. The URL names them: ?a=slug&b=slug&c=slug&d=slug,
-// ?services=slug,slug, or ?services=slug&services=slug, as the rows of a list that a reader ticked. In each row a word
-// marks the best value.
+// ?services=slug,slug, or ?services[]=slug&services[]=slug, as the rows of a list that a reader ticked. In each row a
+// word marks the best value.
 (() => {
 	"use strict";
 	const { make, words, group, count, unknown, dollars, condition, percent, millis, state, chips } = cells;
@@ -252,7 +252,8 @@
 		});
 	}
 	const given = new URLSearchParams(location.search);
-	const asks = [...letters.flatMap((l) => given.getAll(l)), ...given.getAll("services").join(",").split(",")]
+	const asks = [...letters.flatMap((l) => given.getAll(l)), ...given.getAll("services").join(",").split(","),
+		...given.getAll("services[]")]
 		.map((slug) => slug.trim());
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
 	document.querySelector(".unscripted").hidden = true;
