@@ -160,7 +160,7 @@ func (c *candidates) spelledValues() (map[string]map[string]string, error) {
 	values := map[string]map[string]string{}
 	for i := range c.q.Route.Params {
 		p := &c.q.Route.Params[i]
-		if p.Spellings == "" {
+		if p.Spellings == "" || p.Column == "" { // an order's other names are no values of services
 			continue
 		}
 		column, err := c.from.Column(p.Column)
