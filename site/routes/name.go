@@ -22,7 +22,8 @@ func (i *Index) CheckNames(q Query) error {
 	if q.Route == nil || q.Route.Lenient && !q.Strict {
 		return nil
 	}
-	for _, u := range i.UnknownValues(q) {
+	if unknown := i.UnknownValues(q); len(unknown) > 0 {
+		u := unknown[0]
 		message := fmt.Sprintf("must be a known %s; got %s", u.Parameter, quoteShort(u.Value))
 		if len(u.Nearest) > 0 {
 			message += "; did you mean " + strings.Join(u.Nearest, " or ") + "?"
