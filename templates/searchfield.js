@@ -5,7 +5,9 @@
 	"use strict";
 	const { make, words } = cells;
 	const maxSuggestions = 5, maxCategories = 3, pause = 150;
-	const { service } = document.getElementById("search").dataset;
+	const main = document.getElementById("search");
+	if (!main) return; // a template of the operator's without it
+	const { service } = main.dataset;
 
 	// suggest returns the suggestions for a text: categories that begin with it, then the services that match best.
 	const suggest = async (text, form, signal) => {

@@ -39,7 +39,7 @@ func (a *Document) quickstart() ([]quickCall, error) {
 	}
 	found := a.examples.answers["search"]
 	if err := add("find", "Find services",
-		"Services that do what a text says, with their endpoints, prices and advice.",
+		"Services that match a description, with their endpoints, prices and advice.",
 		"/v1/search?"+cmp.Or(found.query, "q=weather&status=online"), found.body,
 		"data.slug", "data.name", "data.status", "data.min_price_usd", "data.advice_level", "data.endpoints.method",
 		"data.endpoints.path", "data.endpoints.price_usd", "data.endpoints.payable", "meta.total"); err != nil {

@@ -96,7 +96,7 @@ var All = []Route{
 	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json", Omit: site.ColumnGone,
 		Lenient: true, About: "Listed services, filtered, sorted and paginated.", Params: servicesParams()},
 	{Name: "search", Pattern: "/v1/search", Rule: RuleFind, Ext: ".json", Omit: site.ColumnGone,
-		About:  "Services that do what a text says, with their endpoints, filtered, sorted and paginated.",
+		About:  "Services that match a description, with their endpoints, filtered, sorted and paginated.",
 		Params: searchParams()},
 	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Omit: site.ColumnGone, Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
@@ -212,7 +212,7 @@ var All = []Route{
 		)},
 	{Name: "discovery-search", Pattern: "/discovery/search", Rule: RuleCatalogue, Ext: ".json",
 		Framing: site.CatalogueSearch,
-		About: "Paid endpoints of the services that do what a text says, in the format of a facilitator's catalogue: " +
+		About: "Paid endpoints of the services that match a description, in the format of a facilitator's catalogue: " +
 			"the best services first, and their endpoints that match before the others. Without a text, all endpoints.",
 		Params: catalogueSearchParams()},
 
