@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,12 +19,29 @@ func countPages(services int, groups []*render.Group) map[string]int {
 	return counts
 }
 
+// pageOrder returns the services in the order of a list's pages. Those that must not be paid come last, whatever the order:
+// a page recommends its first rows. The JSON has the order alone.
+func pageOrder(items []*site.ServiceListItem, order string) []*site.ServiceListItem {
+	ordered := slices.Clone(items)
+	site.Sort(ordered, order)
+	slices.SortStableFunc(ordered, func(a, b *site.ServiceListItem) int {
+		return cmp.Compare(rankOfVerdict(a), rankOfVerdict(b))
+	})
+	return ordered
+}
+
+func rankOfVerdict(item *site.ServiceListItem) int {
+	if item.AdviceLevel == site.AdviceDoNotPay {
+		return 1
+	}
+	return 0
+}
+
 // writeListPages writes the pages of the list of services in one order. The first page of the default order is also
 // the page without parameters.
 func writeListPages(items []*site.ServiceListItem, order string, renderer *render.Renderer,
 	put func(string, []byte, error) error) error {
-	ordered := slices.Clone(items)
-	site.Sort(ordered, order)
+	ordered := pageOrder(items, order)
 	for page := 1; page == 1 || (page-1)*render.PageRows < len(ordered); page++ {
 		meta := site.NewPaginationMeta(len(ordered), page, render.PageRows)
 		from := (page - 1) * render.PageRows
