@@ -60,11 +60,18 @@ func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(flagName(name))
 }
 
+// maxValueNames is how long the values of a flag may be to stand in place of its value's name: a page of the manual can't
+// break them.
+const maxValueNames = 60
+
 // flagUsage returns the help of a parameter's flag.
 func flagUsage(p *routes.Param) string {
 	about := cmp.Or(p.Usage, p.About)
 	if p.Kind == routes.KindBoolean {
 		about = strings.Replace(about, ", or ", ", or with =false ", 1)
+	}
+	if len(strings.Join(p.Values, "|")) > maxValueNames {
+		about += "; one of " + strings.Join(p.Values, ", ")
 	}
 	return strings.ToLower(about[:1]) + about[1:]
 }
@@ -84,8 +91,10 @@ func (v *paramValue) Set(s string) error {
 
 // Type implements pflag.Value. The help shows it as the name of the value.
 func (v *paramValue) Type() string {
-	if len(v.param.Values) > 0 {
-		return strings.Join(v.param.Values, "|")
+	if names := strings.Join(v.param.Values, "|"); len(names) > maxValueNames {
+		return "value" // the description lists them
+	} else if names != "" {
+		return names
 	}
 	switch v.param.Kind {
 	case routes.KindBoolean:
