@@ -90,7 +90,7 @@ func (e *Renderer) Neighbours(item *site.ServiceListItem) Neighbours {
 // isLive reports whether a comparison with a service is worth suggesting. It must not read the advice, which is not
 // judged yet while the pages of services are rendered.
 func isLive(item *site.ServiceListItem) bool {
-	return item.Status == site.StatusOnline || item.Status == site.StatusDegraded
+	return item.Status != site.StatusOffline
 }
 
 // peers returns the services of the category with the nearest prices, of those that are live, the nearest first.

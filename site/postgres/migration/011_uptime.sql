@@ -9,10 +9,11 @@ ALTER TABLE checks
     ADD interval_s integer NOT NULL DEFAULT 0; -- seconds until the next visit as it was planned then; 0 if unknown
 
 ALTER TABLE check_hours
-    ADD known_ms bigint NOT NULL DEFAULT 0, -- milliseconds in which the state was known
+    ADD known_ms bigint NOT NULL DEFAULT 0  -- milliseconds in which the state was known
+        CHECK (known_ms BETWEEN 0 AND 3600000),
     ADD up_ms bigint NOT NULL DEFAULT 0 CHECK (up_ms BETWEEN 0 AND known_ms); -- of these, in which it was up
 ALTER TABLE check_days
-    ADD known_ms bigint NOT NULL DEFAULT 0,
+    ADD known_ms bigint NOT NULL DEFAULT 0 CHECK (known_ms BETWEEN 0 AND 86400000),
     ADD up_ms bigint NOT NULL DEFAULT 0 CHECK (up_ms BETWEEN 0 AND known_ms);
 
 -- The state after the last counted check of sealed hours.
