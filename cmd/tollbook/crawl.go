@@ -95,6 +95,7 @@ EXIT STATUS
 0 if every due service was visited, whatever its state; 1 if the crawl itself failed or reached no host; 2 for an
 error in the command line or the configuration, such as a missing --crawl-contact.`,
 		Example: "  tollbook crawl --once\n  tollbook crawl acme-quotes",
+		Args:    cobra.ArbitraryArgs,
 		PreRunE: func(_ *cobra.Command, slugs []string) error { return o.validate(slugs) },
 		RunE: func(cmd *cobra.Command, slugs []string) error {
 			return runCrawl(cmd.Context(), o, slugs, cmd.OutOrStdout())

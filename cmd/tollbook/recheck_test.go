@@ -182,7 +182,7 @@ func TestFormsWithoutScript(t *testing.T) {
 		{"/v1/services/acme-b/recheck", "", 429, "within the last 10 minutes; ask again in 10 minutes"},
 		{"/v1/services/acme-b/recheck", "x=1", 400, "x is not a known field"},
 		{"/v1/suggestions", "text=&email=nobody&category=correction", 400,
-			`id="suggestion-text-fault">is missing`},
+			`id="suggestion-text-fault">Enter your suggestion.<`},
 		{"/v1/suggestions", "text=a%3Cb%3E&email=nobody&category=feature", 400, "\na&lt;b&gt;</textarea>"},
 		{"/v1/suggestions", "text=a&email=nobody&category=feature", 400, `<option value="feature" selected>`},
 		{"/v1/suggestions", "text=a&email=&category=", 201, "A person reads your suggestion"},
