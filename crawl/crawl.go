@@ -89,7 +89,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Crawler{db: db, hosts: newPace(db, o.HostGap, o.Hourly, max(o.Visit, 5*time.Second)), o: o}
-	c.storing.run, c.uplink = c.storeVisits, newUplink(o.Control, o.Now)
+	c.storing.run, c.uplink = c.storeVisits, newUplink(o.Control, o.Now, o.Visit)
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Lease is how long a visit started by a job keeps others from its service. By then the visit is stored or given up. A
 // crash leaves the service leased; it is due again when the lease ends.
-func (c *Crawler) Lease() time.Duration { return c.o.Visit + uplinkHold + storeLimit }
+func (c *Crawler) Lease() time.Duration { return c.o.Visit + c.uplink.hold + storeLimit }
 
 // SiteVisitLimit and DomainQueryLimit bound one visit of a site and one query about a domain, including the time to
 // store them.

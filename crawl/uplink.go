@@ -22,7 +22,7 @@ var ErrUplink = errors.New("the fault is this machine's")
 
 // Limits of the judgment whose fault it is that hosts are not reached.
 const (
-	uplinkHold    = 15 * time.Second // a visit waits at most so long for what others find
+	uplinkHold    = 6                // a visit waits at most this part of its limit, 15 s of 90 s, for what others find
 	uplinkPause   = 15 * time.Second // between two tries to visit services while nothing is reached
 	uplinkMemory  = 20 * time.Minute // older outcomes say nothing; a service is visited more often
 	uplinkRetry   = time.Minute      // after that a service is due again that was not reached by our fault
@@ -79,8 +79,10 @@ type uplink struct {
 	asked   time.Time // when the control hosts were
 }
 
-func newUplink(control []string, now func() time.Time) *uplink {
-	return &uplink{control: control, dial: (&net.Dialer{Timeout: uplinkDial}).DialContext, now: now, hold: uplinkHold,
+// newUplink returns an uplink that has found nothing yet. visit is the limit of a visit: the lease of a service lasts longer
+// by hold, and only then is another worker sent if this one died.
+func newUplink(control []string, now func() time.Time, visit time.Duration) *uplink {
+	return &uplink{control: control, dial: (&net.Dialer{Timeout: uplinkDial}).DialContext, now: now, hold: visit / uplinkHold,
 		last: map[string]outcome{}}
 }
 
