@@ -22,7 +22,7 @@ var ErrUplink = errors.New("the fault is this machine's")
 
 // Limits of the judgment whose fault it is that hosts are not reached.
 const (
-	uplinkHold    = 6                // a visit waits at most this part of its limit, 15 s of 90 s, for what others find
+	uplinkWait    = 6                // a visit waits at most this part of its limit, 15 s of 90 s, for what others find
 	uplinkPause   = 15 * time.Second // between two tries to visit services while nothing is reached
 	uplinkMemory  = 20 * time.Minute // older outcomes say nothing; a service is visited more often
 	uplinkRetry   = time.Minute      // after that a service is due again that was not reached by our fault
@@ -82,7 +82,7 @@ type uplink struct {
 // newUplink returns an uplink that has found nothing yet. visit is the limit of a visit: the lease of a service lasts longer
 // by hold, and only then is another worker sent if this one died.
 func newUplink(control []string, now func() time.Time, visit time.Duration) *uplink {
-	return &uplink{control: control, dial: (&net.Dialer{Timeout: uplinkDial}).DialContext, now: now, hold: visit / uplinkHold,
+	return &uplink{control: control, dial: (&net.Dialer{Timeout: uplinkDial}).DialContext, now: now, hold: visit / uplinkWait,
 		last: map[string]outcome{}}
 }
 

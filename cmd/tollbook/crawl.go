@@ -127,9 +127,9 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	if err := o.checkContact(ctx, db, guard); err != nil {
 		return err
 	}
-	var now []int64 // services that do not wait until they are due
+	var asked []int64 // services that do not wait until they are due
 	if o.All || len(slugs) > 0 {
-		if now, err = visitable(ctx, db.DB, slugs); err != nil {
+		if asked, err = visitable(ctx, db.DB, slugs); err != nil {
 			return err
 		}
 	}
@@ -149,8 +149,8 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	}
 	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent(), Signer: signer})
 	defer c.Close()
-	if now != nil {
-		if err := db.MakeDue(ctx, now, time.Now()); err != nil {
+	if asked != nil {
+		if err := db.MakeDue(ctx, asked, time.Now()); err != nil {
 			return err
 		}
 	} else if !o.Once {
@@ -158,7 +158,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	}
 	var visits crawl.Report
 	if len(slugs) > 0 {
-		visits, err = c.Visit(ctx, now)
+		visits, err = c.Visit(ctx, asked)
 	} else {
 		visits, err = c.Round(ctx)
 	}

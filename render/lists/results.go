@@ -205,7 +205,7 @@ var orders = []order{
 	{site.OrderOrganicBuyers, "Buyers", "most organic buyers first"},
 	{site.OrderOrganicVolume, "Organic volume", "largest organic volume first"},
 	{site.OrderVolume, "Volume", "largest volume first"}, {"buyers", "All buyers", "most buyers first"},
-	{"newest", "Newest", "newest first"}, {"uptime_24h", "Uptime, 24 hours", "highest uptime of 24 hours first"},
+	{site.OrderNewest, newest.Label, newest.Text}, {"uptime_24h", "Uptime, 24 hours", "highest uptime of 24 hours first"},
 	{"endpoints", "Endpoints", "most endpoints first"}, {"grade", "Grade", "best grade first"},
 }
 
@@ -221,8 +221,8 @@ func NewOrders(search string, values url.Values) []Link {
 func newOrders(search string, values url.Values, sort string) []Link {
 	var links []Link
 	for _, o := range orders {
-		if o.Label == newest.Label && values.Get("q") == "" {
-			continue // the order without one
+		if o.Value == site.OrderNewest && values.Get("q") == "" {
+			continue // without words relevance is the same order
 		}
 		l := Link{Label: o.Label, Current: o.Value == sort}
 		if o.Value == site.OrderRelevance {

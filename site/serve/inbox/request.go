@@ -71,8 +71,8 @@ type keyError struct{ message string }
 
 func (e *keyError) Error() string { return "Idempotency-Key " + e.message }
 
-// checkOrigin refuses what a page of another site can send in the name of its visitor without asking: a form, or nothing.
-// For JSON a browser asks first, and is told that any page may send it.
+// checkOrigin refuses a form, or an empty request, that a browser sends from a page of another site without a preflight
+// request. JSON needs a preflight request, which permits it to pages of all sites.
 func checkOrigin(r *http.Request, media string) error {
 	if (media == mediaForm || r.ContentLength == 0) && crossOrigin.Check(r) != nil {
 		return errForeignForm
