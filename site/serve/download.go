@@ -9,12 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"tollbook/output"
@@ -96,7 +96,7 @@ func (h *handler) sendCheckpoint(w *responseWriter, r *http.Request) error {
 
 // sendObject sends a snapshot, a pack or a day of a table. Only erasing a service changes the last two.
 func (h *handler) sendObject(w *responseWriter, r *http.Request) error {
-	return h.limited(w, r, func() error {
+	return h.limited(w, r, func(r *http.Request) error {
 		d, err := h.source.Download(r.Context(), r.URL.Path[1:])
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (h *handler) sendTable(w *responseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return h.limited(w, r, func() error {
+	return h.limited(w, r, func(r *http.Request) error {
 		snap, err := h.open(q.Snapshot)
 		if err != nil {
 			return err
@@ -141,8 +141,8 @@ func (h *handler) sendTable(w *responseWriter, r *http.Request) error {
 
 // limited calls send when the client may download, and lets the download take as long as it needs. An error that wraps
 // fs.ErrNotExist becomes site.ErrNotFound.
-func (h *handler) limited(w *responseWriter, r *http.Request, send func() error) error {
-	leave, err := h.gate.enter(r.Context(), newClientID(clientAddr(r, h.trusted)))
+func (h *handler) limited(w *responseWriter, r *http.Request, send func(*http.Request) error) error {
+	within, leave, err := h.gate.enter(r.Context(), newClientID(clientAddr(r, h.trusted)))
 	if err != nil {
 		w.route = routeDownload
 		return err
@@ -153,7 +153,9 @@ func (h *handler) limited(w *responseWriter, r *http.Request, send func() error)
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("set read deadline: %w", err)
 	}
-	if err := send(); !errors.Is(err, fs.ErrNotExist) {
+	// A write that waits for its client ends when the download must give way.
+	defer context.AfterFunc(within, func() { _ = control.SetWriteDeadline(time.Now()) })()
+	if err := send(r.WithContext(within)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return site.ErrNotFound
@@ -237,6 +239,9 @@ func (t *transfer) Write(p []byte) (int, error) {
 	if err := t.control.SetWriteDeadline(end); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
+	if err := t.from.ctx.Err(); err != nil { // after the deadline was set, so that limited sets the last one
+		return 0, err
+	}
 	return t.ResponseWriter.Write(p)
 }
 
@@ -317,82 +322,155 @@ var (
 // maxDownloads is how many downloads of one client may be in progress or wait.
 const maxDownloads = 64
 
-// downloadGate limits the number of simultaneous downloads, in all and by client. Others wait for a while, first for a
-// slot of their own client, so that a client with many waiting downloads does not block other clients.
+// downloadGate limits the number of simultaneous downloads, in all and by client. Others wait for a while; a free place
+// goes to the network that has the fewest. If there is none, the network that has the most gives way to one that has at
+// least two less: its newest download ends, which a range request can continue. So a few clients keep out nobody.
 type downloadGate struct {
-	all *semaphore.Weighted
-
-	mu      sync.Mutex
-	clients map[clientID]*clientQueue
+	mu       sync.Mutex
+	running  []*download      // by start
+	waiting  []*download      // by arrival
+	clients  map[clientID]int // downloads of each client, in progress and waiting
+	inClient map[clientID]int // in progress
+	inside   map[clientID]int // in progress, by network, without those that give way
+	leaving  bool             // a download that gives way is still in progress
 }
 
-// clientQueue contains the downloads of one client.
-type clientQueue struct {
-	slots *semaphore.Weighted
-	n     int // in progress and waiting
+// download is one that is in progress or waits.
+type download struct {
+	client    clientID
+	start     chan struct{} // closed when it may begin
+	giveWay   context.CancelFunc
+	isLeaving bool
 }
 
 func newDownloadGate() *downloadGate {
-	return &downloadGate{all: semaphore.NewWeighted(downloadsAtOnce), clients: map[clientID]*clientQueue{}}
+	return &downloadGate{clients: map[clientID]int{}, inClient: map[clientID]int{}, inside: map[clientID]int{}}
 }
 
-// enter waits for a slot, which leave releases. It returns errRateLimited if the client has too many downloads in
-// progress, and errDownloads if all clients together have.
-func (g *downloadGate) enter(ctx context.Context, c clientID) (leave func(), err error) {
-	of := g.join(c)
-	if of == nil {
-		return nil, errRateLimited
+// enter waits for a place, which leave releases. The download must end when its context does: then it gives way to
+// another client. enter returns errRateLimited if the client has too many downloads in progress, and errDownloads if all
+// clients together have.
+func (g *downloadGate) enter(ctx context.Context, c clientID) (within context.Context, leave func(), err error) {
+	within, giveWay := context.WithCancel(ctx)
+	d := &download{client: c, start: make(chan struct{}), giveWay: giveWay}
+	g.mu.Lock()
+	if g.clients[c] == maxDownloads {
+		g.mu.Unlock()
+		giveWay()
+		return nil, nil, errRateLimited
 	}
-	ctx, cancel := context.WithTimeout(ctx, downloadPatience)
-	defer cancel()
-	if of.slots.Acquire(ctx, 1) != nil {
-		g.leave(c)
-		return nil, errRateLimited
+	g.clients[c]++
+	g.waiting = append(g.waiting, d)
+	g.admit()
+	g.mu.Unlock()
+	patience := time.NewTimer(downloadPatience)
+	defer patience.Stop()
+	select {
+	case <-d.start:
+	case <-ctx.Done():
+		err = g.giveUp(d)
+	case <-patience.C:
+		err = g.giveUp(d)
 	}
-	if g.all.Acquire(ctx, 1) != nil {
-		of.slots.Release(1)
-		g.leave(c)
-		return nil, errDownloads
+	if err != nil {
+		giveWay()
+		return nil, nil, err
 	}
-	return func() {
-		g.all.Release(1)
-		of.slots.Release(1)
-		g.leave(c)
-	}, nil
+	return within, func() { giveWay(); g.leave(d) }, nil
 }
 
-func (g *downloadGate) join(c clientID) *clientQueue {
+// admit starts waiting downloads while there is room, and makes one give way if that is fair. The caller holds mu.
+func (g *downloadGate) admit() {
+	for {
+		var next *download
+		for _, d := range g.waiting {
+			if g.inClient[d.client] < downloadsByClient &&
+				(next == nil || g.inside[d.client.network()] < g.inside[next.client.network()]) {
+				next = d
+			}
+		}
+		if next == nil {
+			return
+		}
+		if len(g.running) == downloadsAtOnce {
+			g.makeRoom(g.inside[next.client.network()])
+			return
+		}
+		g.waiting = remove(g.waiting, next)
+		g.running = append(g.running, next)
+		g.inClient[next.client]++
+		g.inside[next.client.network()]++
+		close(next.start)
+	}
+}
+
+// makeRoom ends the newest download of the network that has the most, if these are at least two more than a number.
+func (g *downloadGate) makeRoom(has int) {
+	if g.leaving {
+		return // its end admits the next one
+	}
+	var last *download
+	for _, d := range g.running {
+		if last == nil || g.inside[d.client.network()] >= g.inside[last.client.network()] {
+			last = d
+		}
+	}
+	if n := last.client.network(); g.inside[n] >= has+2 {
+		g.leaving, last.isLeaving = true, true
+		decrease(g.inside, n)
+		last.giveWay()
+	}
+}
+
+// giveUp ends the wait of a download. It returns nil if the download began meanwhile.
+func (g *downloadGate) giveUp(d *download) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	of := g.clients[c]
-	if of == nil {
-		of = &clientQueue{slots: semaphore.NewWeighted(downloadsByClient)}
-		g.clients[c] = of
-	}
-	if of.n == maxDownloads {
+	select {
+	case <-d.start:
 		return nil
+	default:
 	}
-	of.n++
-	return of
+	err := errDownloads
+	if g.inClient[d.client] == downloadsByClient {
+		err = errRateLimited
+	}
+	g.waiting = remove(g.waiting, d)
+	decrease(g.clients, d.client)
+	return err
 }
 
-func (g *downloadGate) leave(c clientID) {
+// leave ends a download that began.
+func (g *downloadGate) leave(d *download) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	of := g.clients[c]
-	if of.n--; of.n == 0 {
-		delete(g.clients, c)
+	g.running = remove(g.running, d)
+	decrease(g.clients, d.client)
+	decrease(g.inClient, d.client)
+	if d.isLeaving {
+		g.leaving = false
+	} else {
+		decrease(g.inside, d.client.network())
+	}
+	g.admit()
+}
+
+func remove(list []*download, d *download) []*download {
+	return slices.DeleteFunc(list, func(o *download) bool { return o == d })
+}
+
+// decrease subtracts one, and drops a count of zero.
+func decrease(counts map[clientID]int, c clientID) {
+	if counts[c]--; counts[c] <= 0 {
+		delete(counts, c)
 	}
 }
 
 // downloads returns how many downloads of all clients are in progress or wait.
-func (g *downloadGate) downloads() (n int) {
+func (g *downloadGate) downloads() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, of := range g.clients {
-		n += of.n
-	}
-	return n
+	return len(g.running) + len(g.waiting)
 }
 
 // downloadPause is how much of the rate may be sent at once after a pause.

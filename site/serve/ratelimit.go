@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -35,6 +36,15 @@ type rateLimiter struct {
 // clientID identifies a client: an IPv4 address, or the first 64 bits of an IPv6 address. No IPv6 network of clients
 // starts with 32 zero bits, so the two never collide.
 type clientID uint64
+
+// network returns the network that a client is counted in where places are few: the client itself, or the first 48 bits
+// of an IPv6 address, because one host may have as many networks of 64 bits.
+func (c clientID) network() clientID {
+	if c <= math.MaxUint32 {
+		return c
+	}
+	return c &^ 0xffff
+}
 
 // limitShard contains the windows of some clients. All windows have the same length, so they end in the order in which
 // they started.
