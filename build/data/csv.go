@@ -8,10 +8,12 @@ import (
 	"strconv"
 
 	"github.com/klauspost/compress/gzip"
+
+	"tollbook/site/encode"
 )
 
 // CSVWriter writes the rows of a table as CSV, compressed by gzip. Null is an empty field, a boolean is true or false,
-// times are texts of ISO 8601. The bytes are a function of the table and its rows.
+// times are texts of ISO 8601, other texts are what encode.Cell returns. The bytes are a function of the table and its rows.
 type CSVWriter struct {
 	table *Table
 	zip   *gzip.Writer
@@ -66,6 +68,8 @@ func FormatCSV(c *Column, v Value) string {
 		return FormatTime(v.Number())
 	case Date:
 		return FormatDate(v.Number())
+	case Text:
+		return encode.Cell(v.Text())
 	}
 	return v.Text()
 }

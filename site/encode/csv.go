@@ -14,7 +14,8 @@ import (
 
 // CSV returns a list as a table: a line of names, then a line for each element. A column is a member of the elements'
 // JSON, or a member of an object in it: "cheapest.slug". A list in a field is its values with spaces between them. A
-// list of objects has no place in a table and is left out. Null is an empty field. An invisible character is U+FFFD.
+// list of objects has no place in a table and is left out. Null is an empty field. An invisible character is U+FFFD, and
+// texts are what Cell returns.
 func CSV[T any](list []T) ([]byte, error) {
 	columns := columnsOf(reflect.TypeFor[T](), nil)
 	line := make([]string, len(columns))
@@ -99,8 +100,17 @@ func fieldAt(members map[string]json.RawMessage, path []string) (string, error) 
 	return fieldAt(inner, path[1:])
 }
 
-// field returns a value as text.
+// field returns a value as a field of a table.
 func field(value json.RawMessage) (string, error) {
+	text, err := textOf(value)
+	if value[0] == '"' || value[0] == '[' {
+		text = Cell(text)
+	}
+	return text, err
+}
+
+// textOf returns a value as text, a list as its values with spaces between them.
+func textOf(value json.RawMessage) (string, error) {
 	switch {
 	case string(value) == "null":
 		return "", nil
@@ -118,9 +128,18 @@ func field(value json.RawMessage) (string, error) {
 	texts := make([]string, len(list))
 	for i, v := range list {
 		var err error
-		if texts[i], err = field(v); err != nil {
+		if texts[i], err = textOf(v); err != nil {
 			return "", err
 		}
 	}
 	return strings.Join(texts, " "), nil
+}
+
+// Cell returns a text as a field of a table. A spreadsheet takes a text that begins with =, +, -, @, a tab or a line
+// break for a formula, and strangers write texts. An apostrophe before it says that it is a text. (OWASP, CSV Injection)
+func Cell(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r\n", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }

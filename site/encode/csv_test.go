@@ -33,7 +33,7 @@ type csvInner struct {
 // TestCSV checks which members are columns, and how values of each type are written.
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	number := 0.25
+	number, below := 0.25, -0.5
 	rows := []csvRow{
 		{Text: "a", Words: []string{}},
 		{csvBase{true}, "say \"hi\",\nthen\u202e <b>", &number, time.Unix(0, 0).UTC(), []string{"x", "y"},
@@ -48,6 +48,9 @@ func TestCSV(t *testing.T) {
 		{"no rows", nil, head},
 		{"empty and full", rows, head + "false,a,,0001-01-01T00:00:00Z,,,,\n" +
 			"true,\"say \"\"hi\"\",\nthen\ufffd <b>\",0.25,1970-01-01T00:00:00Z,x y,s,7,o\n"},
+		{"formulas", []csvRow{{Text: `=HYPERLINK("http://evil.example")`, Number: &below, Words: []string{"@a", "-b"},
+			Inner: &csvInner{"+1", -7}, Optional: "\t=1"}}, head +
+			"false,\"'=HYPERLINK(\"\"http://evil.example\"\")\",-0.5,0001-01-01T00:00:00Z,'@a -b,'+1,-7,'\t=1\n"},
 	} {
 		got, err := CSV(test.rows)
 		if err != nil {
