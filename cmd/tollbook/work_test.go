@@ -17,6 +17,7 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/postgres/rows"
 	"tollbook/site/testgate"
 )
 
@@ -257,11 +258,24 @@ func TestFleet(t *testing.T) {
 		t.Errorf("the hours count %d checks, %d are stored and sealed", n, want)
 	}
 	// Each service is checked in every interval. Rescued services may be later.
-	if n := number(`
+	passed, err := rows.Column[string](t.Context(), conn, `
 		WITH n AS (SELECT s.id, (SELECT count(*) FROM checks c WHERE c.service_id = s.id) AS checks FROM services s)
-		SELECT count(*) FROM n WHERE checks < (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY checks) FROM n) - 1
-			AND id NOT IN (SELECT (args->>'service')::bigint FROM river_job WHERE kind = 'visit' AND errors IS NOT NULL)`); n > 0 {
-		t.Errorf("%d services were passed over while others were checked twice", n)
+		SELECT format('%s: checked %s s after the first; jobs %s', slug,
+			(SELECT string_agg(round(extract(epoch FROM checked_at - (SELECT min(checked_at) FROM checks)), 1)::text, ', '
+				ORDER BY checked_at) FROM checks WHERE service_id = n.id),
+			(SELECT string_agg(format('%s s %s, attempt %s', round(extract(epoch FROM attempted_at
+				- (SELECT min(checked_at) FROM checks)), 1), state, attempt), '; ' ORDER BY river_job.id) FROM river_job
+				WHERE kind = 'visit' AND (args->>'service')::bigint = n.id))
+		FROM n JOIN services USING (id)
+		WHERE checks < (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY checks) FROM n) - 1
+			AND id NOT IN (SELECT (args->>'service')::bigint FROM river_job WHERE kind = 'visit' AND errors IS NOT NULL)
+		ORDER BY slug`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(passed) > 0 {
+		t.Errorf("%d services were passed over while others were checked twice:\n%s", len(passed),
+			strings.Join(passed, "\n"))
 	}
 	if n := number(`SELECT count(*) FROM river_job WHERE state = 'running'`); n != 0 {
 		t.Errorf("%d jobs are left running by nobody", n)
