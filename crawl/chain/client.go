@@ -12,12 +12,14 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -38,6 +40,8 @@ type Client struct {
 	nodes    []*Node
 	http     *http.Client
 	slots    chan struct{} // one for each running request
+	tries    int           // of one question
+	eager    bool          // whether a paused node is asked, too
 	o        Options
 }
 
@@ -72,12 +76,26 @@ type Question struct {
 	// Read checks and reads results; calls[0] is call number from of the question. An error of Read counts as a fault
 	// of the node, and the next node is asked, so Read may be called more than once for the same calls.
 	Read func(from int, calls []Call) error
-	// Source is the node on whose answer the question is based; nil for none. If an answer contradicts it, one of the
-	// two nodes is wrong. The answering node is blamed once another node's answer fits. Source is blamed if no node's
-	// answer fits.
+	// Source is the node on whose answer the question is based; nil for none. Another node is asked first, so that no
+	// node confirms its own answer. If an answer contradicts it, one of the two nodes is wrong. The answering node is
+	// blamed once the answer of a third one fits. Source is blamed if no node's answer fits, or none but its own while
+	// two contradict it. If only two nodes answer, nobody is blamed.
 	Source *Node
+	// Prefer is asked first if it may be asked; nil for none.
+	Prefer *Node
 	// AnsweredBy, unless nil, receives the node that answered.
 	AnsweredBy **Node
+}
+
+// rank orders the nodes that a question may be sent to.
+func (q *Question) rank(n *Node) int {
+	switch n {
+	case q.Prefer:
+		return 0
+	case q.Source:
+		return 2
+	}
+	return 1
 }
 
 // NewClient returns a client for the nodes of a network. It sends nothing. It fails for a URL that is not http or
@@ -108,6 +126,7 @@ func NewClient(n Network, identity Identity, o Options) (*Client, error) {
 	if len(c.nodes) == 0 {
 		return nil, fmt.Errorf("index %s: no RPC URL; configure one", n.ID)
 	}
+	c.tries = triesPerNode * len(c.nodes)
 	return c, nil
 }
 
@@ -137,16 +156,16 @@ func (c *Client) Ask(ctx context.Context, q Question) error {
 func (c *Client) askPart(ctx context.Context, q Question, from, count int) (read int, err error) {
 	heavy := 0 // faults that a narrower range may avoid
 	doubtful := map[*Node]*NodeFault{}
-	for tries := triesPerNode * len(c.nodes); tries > 0; tries-- {
-		n, pickErr := c.pickNode(ctx, func(n *Node) bool { return doubtful[n] == nil })
+	for tries := c.tries; tries > 0; tries-- {
+		n, pickErr := c.pickNode(ctx, func(n *Node) bool { return doubtful[n] == nil }, q.rank)
 		if pickErr != nil {
 			return 0, errors.Join(pickErr, err)
 		}
 		if err = c.askNode(ctx, n, q, from, count); err == nil {
-			n.recordSuccess()
-			for other, f := range doubtful {
-				c.recordFailure(other, f)
+			if f := c.outvote(n, q.Source, doubtful); f != nil {
+				return 0, f
 			}
+			n.recordSuccess()
 			if q.AnsweredBy != nil {
 				*q.AnsweredBy = n
 			}
@@ -194,6 +213,27 @@ func (c *Client) askPart(ctx context.Context, q Question, from, count int) (read
 	return 0, err
 }
 
+// outvote blames the nodes whose answers contradicted the source of a question, after a node's answer fitted. If that
+// was the source's own, its word is no evidence: it returns the source's fault if two contradict it.
+func (c *Client) outvote(n, source *Node, doubtful map[*Node]*NodeFault) *NodeFault {
+	var lies []*NodeFault
+	for other, f := range doubtful {
+		if n == source && f.Kind == KindLie {
+			lies = append(lies, f)
+		} else {
+			c.recordFailure(other, f)
+		}
+	}
+	if len(lies) < 2 {
+		return nil
+	}
+	slices.SortFunc(lies, func(a, b *NodeFault) int { return cmp.Compare(a.Host, b.Host) })
+	f := &NodeFault{Kind: KindLie, Host: source.host, Text: fmt.Sprintf("contradicted by %s and %s: %s", lies[0].Host,
+		lies[1].Host, lies[0].Text)}
+	c.recordFailure(source, f)
+	return f
+}
+
 // Nodes returns the number of nodes.
 func (c *Client) Nodes() int { return len(c.nodes) }
 
@@ -201,7 +241,8 @@ func (c *Client) Nodes() int { return len(c.nodes) }
 func (c *Client) AskEach(ctx context.Context, q Question) (answered int, err error) {
 	for _, n := range c.nodes {
 		for range triesPerNode {
-			if _, err := c.pickNode(ctx, func(one *Node) bool { return one == n }); err != nil {
+			if _, err := c.pickNode(ctx, func(one *Node) bool { return one == n },
+				func(*Node) int { return 0 }); err != nil {
 				break
 			}
 			err := c.askNode(ctx, n, q, 0, len(q.Calls))

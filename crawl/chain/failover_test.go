@@ -61,17 +61,18 @@ func TestFewestFailuresFirst(t *testing.T) {
 }
 
 // TestContradictionIsBlamed checks which node is blamed when an answer contradicts another node's: the answering node
-// if a third node's answer fits, else the other node.
+// if a third node's answer fits, the other node if two contradict it, and none of two.
 func TestContradictionIsBlamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		answers string // of the three nodes; the last one is the question's source
+		answers string // of the nodes; the last one is the question's source
 		fails   []int
 		fits    bool
 	}{
 		{"x..", []int{1, 0, 0}, true},
-		{"xx.", []int{1, 1, 0}, true},
+		{"xx.", []int{0, 0, 1}, false}, // its own word is no evidence
 		{"xxx", []int{0, 0, 1}, false},
+		{"x.", []int{0, 0}, true},
 	} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		var addresses []string
@@ -91,7 +92,7 @@ func TestContradictionIsBlamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Source: c.nodes[2],
+		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Source: c.nodes[len(c.nodes)-1],
 			Read: func(_ int, calls []Call) error {
 				if s := (NewScanner(calls[0].Result)); s.Quantity() != 1 {
 					return errors.New("it does not fit")

@@ -2,10 +2,12 @@ package chain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,6 +21,7 @@ type Node struct {
 	verified bool
 	fails    int       // recent failures; the node with the fewest is asked first
 	until    time.Time // the node is not asked before this time
+	lied     bool      // whether the last failure was a contradiction
 	batch    int       // calls that the node accepts in one body
 }
 
@@ -28,9 +31,9 @@ func (n *Node) batchSize() int {
 	return n.batch
 }
 
-// pickNode returns the node with the fewest recent failures among those that may be asked. It waits while all of them
-// are paused.
-func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, error) {
+// pickNode returns the node with the lowest rank, and of these the one with the fewest recent failures, among those that
+// may be asked. It waits while all of them are paused.
+func (c *Client) pickNode(ctx context.Context, may func(*Node) bool, rank func(*Node) int) (*Node, error) {
 	for {
 		now := c.o.Now()
 		var best, soonest *Node
@@ -41,7 +44,8 @@ func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, err
 				continue
 			}
 			n.mu.Lock()
-			if !n.until.After(now) && (best == nil || n.fails < fails) {
+			if (c.eager || !n.until.After(now)) &&
+				(best == nil || cmp.Or(cmp.Compare(rank(n), rank(best)), cmp.Compare(n.fails, fails)) < 0) {
 				best, fails = n, n.fails
 			}
 			if soonest == nil || n.until.Before(until) {
@@ -64,6 +68,40 @@ func (c *Client) pickNode(ctx context.Context, may func(*Node) bool) (*Node, err
 		case <-timer.C:
 		}
 	}
+}
+
+// Others returns the other nodes that can say what they know: those that are not paused, or that are because an answer
+// of theirs was contradicted. Those with the fewest recent failures come first.
+func (c *Client) Others(n *Node) []*Node {
+	now := c.o.Now()
+	fails := map[*Node]int{}
+	var list []*Node
+	for _, o := range c.nodes {
+		o.mu.Lock()
+		if o != n && (!o.until.After(now) || o.lied) {
+			list, fails[o] = append(list, o), o.fails
+		}
+		o.mu.Unlock()
+	}
+	slices.SortStableFunc(list, func(a, b *Node) int { return cmp.Compare(fails[a], fails[b]) })
+	return list
+}
+
+// Only returns a client that asks one of c's nodes at once, even if it is paused, and gives up soon.
+func (c *Client) Only(n *Node) *Client {
+	one := *c
+	one.nodes, one.tries, one.eager = []*Node{n}, 2, true
+	return &one
+}
+
+// Host returns the scheme and host of a node. The rest of its URL may contain a key and is never shown.
+func (n *Node) Host() string { return n.host }
+
+// SetAside pauses a node whose answers those of others contradict, and logs the evidence.
+func (c *Client) SetAside(n *Node, evidence string) {
+	c.recordFailure(n, &NodeFault{Kind: KindLie, Host: n.host, Text: evidence})
+	c.o.Logger.Warn("a node contradicts others and is set aside", "network", c.network, "node", n.host, "evidence",
+		evidence)
 }
 
 func (n *Node) recordSuccess() {
@@ -100,6 +138,7 @@ func (c *Client) recordFailure(n *Node, f *NodeFault) {
 		wait = min(f.Wait, maxWait)
 	}
 	n.fails++
+	n.lied = f.Kind == KindLie
 	n.until = c.o.Now().Add(wait)
 }
 

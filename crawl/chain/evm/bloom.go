@@ -32,7 +32,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 		return nil
 	}
 	filters := []filter{{contracts: r.x.contracts, topics: r.ownTopics()}, contractEvents}
-	q := chain.Question{}
+	q := chain.Question{Source: r.answeredBy}
 	for _, number := range blocks {
 		for i := range filters {
 			q.Calls = append(q.Calls, chain.Call{Method: "eth_getLogs", Params: filters[i].params(number, number)})
@@ -56,7 +56,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 		}
 		return nil
 	}
-	if err := r.x.client.Ask(ctx, q); err != nil {
+	if err := r.client.Ask(ctx, q); err != nil {
 		return err
 	}
 	if missing {

@@ -82,6 +82,7 @@ func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]r
 // rangeReader reads one range.
 type rangeReader struct {
 	x           *Reader
+	client      *chain.Client
 	plan        *scanPlan
 	first, last int64
 	transfers   bool        // whether all transfers were requested, so that no receipts are needed
@@ -100,17 +101,33 @@ type blockEvents struct {
 	senders  []sender // of the transactions that need one, in order
 }
 
+// fetchWhole reads a range. Part of it is compared with what another node says.
 func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64) (rangeResult, error) {
-	r := &rangeReader{x: x, plan: p, first: first, last: last, transfers: x.costs.transfersAreLighter()}
+	for tries := x.client.Nodes(); ; tries-- {
+		r := &rangeReader{x: x, client: x.client, plan: p, first: first, last: last,
+			transfers: x.costs.transfersAreLighter()}
+		f, err := r.read(ctx)
+		if err == nil {
+			err = r.compare(ctx, &f)
+		}
+		if tries > 1 && errors.Is(err, errOutvoted) {
+			continue // from another node
+		}
+		return f, err
+	}
+}
+
+// read reads the range with its settlements.
+func (r *rangeReader) read(ctx context.Context) (rangeResult, error) {
 	if err := r.askEvents(ctx); err != nil {
-		return rangeResult{}, fmt.Errorf("read events of blocks %d to %d: %w", first, last, err)
+		return rangeResult{}, fmt.Errorf("read events of blocks %d to %d: %w", r.first, r.last, err)
 	}
 	if err := r.askSenders(ctx); err != nil {
-		return rangeResult{}, fmt.Errorf("read senders in blocks %d to %d: %w", first, last, err)
+		return rangeResult{}, fmt.Errorf("read senders in blocks %d to %d: %w", r.first, r.last, err)
 	}
 	f, err := r.findSettlements(ctx)
 	if err != nil {
-		return rangeResult{}, fmt.Errorf("read transactions of blocks %d to %d: %w", first, last, err)
+		return rangeResult{}, fmt.Errorf("read transactions of blocks %d to %d: %w", r.first, r.last, err)
 	}
 	return f, nil
 }
@@ -202,7 +219,7 @@ func (r *rangeReader) askEvents(ctx context.Context) error {
 	}
 	after := min(r.last+1, r.x.anchor.number)
 	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
-	return r.x.client.Ask(ctx, chain.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy,
+	return r.client.Ask(ctx, chain.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy,
 		Read: func(_ int, calls []chain.Call) (err error) {
 			var again, anchor header
 			for _, h := range []struct {

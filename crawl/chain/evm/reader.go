@@ -20,8 +20,9 @@
 // No answer of a single node is accepted unchecked. A range's logs are requested between two requests for its last
 // block, and with the head that the round began with. They must be of the blocks of headers and receipts, in the range,
 // of the contracts and topics that were requested, each exactly once. Ranges are linked by their blocks' parents. Some
-// blocks without events are sampled, and requested again if their Bloom filters say that they might have some. A
-// contradiction is a fault of the node: another node is asked at once, the question is repeated later, and less is
+// blocks without events are sampled, and requested again if their Bloom filters say that they might have some. Where
+// there are several nodes, another one gives these filters, and a part of each range is read again from another one
+// alone (compare.go). A contradiction is a fault of the node: another node is asked at once, the question is repeated later, and less is
 // requested at a time. In the end the scan waits where it is. It never skips a range.
 //
 // The package stores nothing itself: a Store stores each range with its settlements in one transaction. The package

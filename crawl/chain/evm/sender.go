@@ -52,10 +52,10 @@ func (r *rangeReader) sameTransaction(from, limit int) int {
 }
 
 // askSenders asks for the senders of transactions and for the headers of their blocks: by whole block, or by header and
-// transaction, whichever is smaller. It also asks for headers of some blocks without events, to check their Bloom
-// filters.
+// transaction, whichever is smaller. The node that gave the events is asked first, so that compare has the account of one
+// node.
 func (r *rangeReader) askSenders(ctx context.Context) error {
-	q := chain.Question{Source: r.answeredBy}
+	q := chain.Question{Source: r.answeredBy, Prefer: r.answeredBy}
 	var readers []func(result []byte) error
 	senders := make([]sender, 0, len(r.events)/2+1) // for all blocks, to save an allocation for each
 	for b := range r.blocks {
@@ -86,6 +86,16 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 		}
 	}
 	r.senders = len(senders)
+	if err := r.ask(ctx, q, readers); err != nil {
+		return err
+	}
+	return r.askBlooms(ctx)
+}
+
+// askBlooms asks another node for the headers of some blocks without events, to check their Bloom filters.
+func (r *rangeReader) askBlooms(ctx context.Context) error {
+	q := chain.Question{Source: r.answeredBy}
+	var readers []func(result []byte) error
 	var doubtful []int64
 	for _, number := range r.emptyBlocks() {
 		q.Calls = append(q.Calls, blockCall(number, false))
@@ -97,6 +107,14 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 			return err
 		})
 	}
+	if err := r.ask(ctx, q, readers); err != nil {
+		return err
+	}
+	return r.checkEmpty(ctx, doubtful)
+}
+
+// ask sends a question, and reads each result by its reader.
+func (r *rangeReader) ask(ctx context.Context, q chain.Question, readers []func(result []byte) error) error {
 	if len(q.Calls) == 0 {
 		return nil
 	}
@@ -108,10 +126,7 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := r.x.client.Ask(ctx, q); err != nil {
-		return err
-	}
-	return r.checkEmpty(ctx, doubtful)
+	return r.client.Ask(ctx, q)
 }
 
 // readBlock reads the header of a block with events, and the senders if the answer contains the transactions.

@@ -115,7 +115,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	if len(open) == 0 {
 		return nil
 	}
-	q := chain.Question{}
+	q := chain.Question{Prefer: r.answeredBy} // so that one node alone accounts for the amounts
 	for _, t := range open {
 		q.Calls = append(q.Calls, chain.Call{Method: "eth_getTransactionReceipt",
 			Params: `["` + r.events[t.from].transaction.String() + `"]`})
@@ -144,7 +144,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 		}
 		return nil
 	}
-	if err := r.x.client.Ask(ctx, q); err != nil {
+	if err := r.client.Ask(ctx, q); err != nil {
 		return err
 	}
 	for i := range open {
@@ -184,15 +184,15 @@ func (r *rangeReader) matchesReceipt(got, receipt []event) bool {
 		return e.isSettled() || e.isRedemption() ||
 			r.x.tokens[e.contract] != nil && (e.isAuthorization() || r.transfers && e.isTransfer())
 	}
-	var want, have []int64
+	var want, have []event
 	for i := range receipt {
 		if matching(&receipt[i]) {
-			want = append(want, receipt[i].index)
+			want = append(want, receipt[i])
 		}
 	}
 	for i := range got {
 		if matching(&got[i]) {
-			have = append(have, got[i].index)
+			have = append(have, got[i])
 		}
 	}
 	return slices.Equal(want, have)

@@ -1,0 +1,149 @@
+package evm_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tollbook/crawl/chain"
+)
+
+var (
+	amountData  = regexp.MustCompile(`"data":"0x[0-9a-f]{64}"`)
+	senderField = regexp.MustCompile(`"from":"0x[0-9a-f]{40}"`)
+)
+
+// rewrite changes the results of some methods and answers the other calls honestly.
+func (e *exchange) rewrite(change func(method string, result []byte) []byte) {
+	parts := make([]string, len(e.calls))
+	for i, c := range e.calls {
+		result, refused := e.chain.Answer(nil, c)
+		if refused != nil {
+			parts[i] = string(e.chain.AppendAnswers(nil, e.calls[i:i+1], false))
+			continue
+		}
+		parts[i] = `{"jsonrpc":"2.0","id":` + string(c.ID) + `,"result":` + string(change(c.Method, result)) + `}`
+	}
+	body := strings.Join(parts, ",")
+	if e.batch {
+		body = "[" + body + "]"
+	}
+	e.send(200, "application/json", body)
+}
+
+// keep keeps the logs of some transactions.
+func keep(result []byte, isKept func(transaction string) bool) []byte {
+	var list, kept []json.RawMessage
+	if err := json.Unmarshal(result, &list); err != nil {
+		panic(err)
+	}
+	for _, raw := range list {
+		var l struct{ TransactionHash string }
+		if err := json.Unmarshal(raw, &l); err != nil {
+			panic(err)
+		}
+		if isKept(l.TransactionHash) {
+			kept = append(kept, raw)
+		}
+	}
+	out, err := json.Marshal(append([]json.RawMessage{}, kept...))
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// lies are answers that fit together, so that nothing in them shows that they are wrong.
+var lies = []hostility{
+	{"half of the transactions", true, func(e *exchange) {
+		e.rewrite(func(method string, result []byte) []byte {
+			if method != "eth_getLogs" {
+				return result
+			}
+			return keep(result, func(hash string) bool { return hash[len(hash)-1] < '8' })
+		})
+	}},
+	{"no transaction, and honest Bloom filters", true, func(e *exchange) {
+		e.rewrite(func(method string, result []byte) []byte {
+			if method != "eth_getLogs" {
+				return result
+			}
+			return []byte("[]")
+		})
+	}},
+	{"amounts of one", true, func(e *exchange) { amounts(e, strings.Repeat("0", 63)+"1") }},
+	{"the largest amounts", true, func(e *exchange) { amounts(e, strings.Repeat("f", 64)) }},
+	{"blocks of a month before", true, func(e *exchange) {
+		redate(e, func(at int64) int64 { return at - 30*24*3600 })
+	}},
+	{"one sender for all", true, func(e *exchange) {
+		e.rewrite(func(method string, result []byte) []byte {
+			if method != "eth_getTransactionByHash" && method != "eth_getBlockByNumber" {
+				return result
+			}
+			return senderField.ReplaceAll(result, []byte(`"from":"`+text(person('s', 0))+`"`))
+		})
+	}},
+}
+
+func amounts(e *exchange, digits string) {
+	e.rewrite(func(method string, result []byte) []byte {
+		if method != "eth_getLogs" && method != "eth_getTransactionReceipt" {
+			return result
+		}
+		return amountData.ReplaceAll(result, []byte(`"data":"0x`+digits+`"`))
+	})
+}
+
+// TestLyingNode checks that the lies of one node are found by asking others: with three nodes the index is the true one,
+// wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
+func TestLyingNode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(79)
+	w.grow(160, 8)
+	for _, lie := range lies {
+		t.Run(lie.name, func(t *testing.T) {
+			t.Parallel()
+			liar, honest := serve(t, lie.handler(w.Chain, 1)), []string{serve(t, w), serve(t, w)}
+			read := func(l *memory, log *bytes.Buffer, patience time.Duration, rpc ...string) (err error) {
+				o := chain.Options{Concurrency: 2, Logger: slog.New(slog.NewTextHandler(log, nil))}
+				x := indexer(t, l, o, rpc...)
+				for began := time.Now(); time.Since(began) < patience; { // pauses of nodes end by the clock
+					if _, err = x.Once(t.Context()); err == nil {
+						return nil
+					}
+				}
+				return err
+			}
+			for _, rpc := range [][]string{{liar, honest[0], honest[1]}, {honest[0], liar, honest[1]},
+				{honest[0], honest[1], liar}} {
+				l := newLedger(worldSettlers(3)...)
+				l.recipients = someRecipients(4)
+				var log bytes.Buffer
+				if err := read(l, &log, patience, rpc...); err != nil {
+					t.Fatal(err)
+				}
+				w.compare(t, "three nodes", l)
+				if rpc[0] == liar && !strings.Contains(log.String(), "node="+liar+" evidence=") {
+					t.Errorf("the log does not say what the liar said:\n%s", log.String())
+				}
+			}
+
+			l := newLedger(worldSettlers(3)...)
+			l.recipients = someRecipients(4)
+			var log bytes.Buffer
+			err := read(l, &log, 2*time.Second, liar, honest[0])
+			if err == nil || !strings.Contains(err.Error(), liar) && !strings.Contains(err.Error(), honest[0]) {
+				t.Errorf("two nodes that differ: %v", err)
+			}
+			if err := read(l, &log, patience, liar, honest[0], honest[1]); err != nil {
+				t.Fatal(err)
+			}
+			w.compare(t, "a third node decides", l) // also of what was stored before
+		})
+	}
+}
