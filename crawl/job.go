@@ -20,7 +20,8 @@ const (
 	DomainQueryLimit = domainLimit + 30*time.Second
 )
 
-// VisitService visits a service if it is due. If ctx ends, the visit is given up and the service is due again at once.
+// VisitService visits a service if it is due. If ctx ends, or the time of the visit before any endpoint was probed, the
+// visit is given up and the service is due again at once.
 func (c *Crawler) VisitService(ctx context.Context, id int64) error {
 	began := c.o.Now()
 	s, err := c.db.TakeService(ctx, id, began, c.Lease())
@@ -31,13 +32,17 @@ func (c *Crawler) VisitService(ctx context.Context, id int64) error {
 	if ok {
 		return c.store(v)
 	}
+	due := began
 	if ctx.Err() == nil {
-		return nil // the visit never got its host; the service is due again when the lease ends
+		if due = c.o.Now(); due.Before(began.Add(c.o.Visit)) {
+			return nil // there is no contact, or the fault is ours
+		}
+		// The visit waited in vain for its host. The service is due again at once, behind those that are due.
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	// if this fails, the service is due when the lease ends
-	_ = c.db.ReleaseService(limited, s.ID, s.NextCheckAt, began)
+	_ = c.db.ReleaseService(limited, s.ID, s.NextCheckAt, due)
 	return ctx.Err()
 }
 

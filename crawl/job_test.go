@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
@@ -61,6 +63,43 @@ func TestVisitService(t *testing.T) {
 	}
 	if requests.Load() != services {
 		t.Errorf("%d requests were sent, want %d", requests.Load(), services)
+	}
+}
+
+// TestVisitWithoutItsHost checks that a service whose host another process keeps is due again as soon as its visit gives
+// up, not when its lease ends.
+func TestVisitWithoutItsHost(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { pay(w, challenge) }))
+	l := oneEndpoint("held", base, "/pay")
+	l.CreatedAt = time.Now()
+	m.list(t, l)
+	other := uuid.New()
+	if wait, err := m.TakeHost(t.Context(), host(base), other, postgres.HostRules{Hold: time.Hour}); wait != 0 || err != nil {
+		t.Fatal(wait, err)
+	}
+	c := crawler(t, m, Options{Visit: 200 * time.Millisecond}, o)
+	visit := func() int {
+		t.Helper()
+		ids, err := m.DueServices(t.Context(), time.Now(), 9)
+		if err != nil || len(ids) != 1 {
+			t.Fatalf("due are %d, %v, want the one service", ids, err)
+		}
+		if err := c.VisitService(t.Context(), ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		return len(m.strings(t, `SELECT id::text FROM checks`))
+	}
+	if n := visit(); n != 0 {
+		t.Fatalf("%d checks of a host that could not be asked", n)
+	}
+	if err := m.ReleaseHosts(t.Context(), []string{host(base)}, other, 0); err != nil {
+		t.Fatal(err)
+	}
+	c = crawler(t, m, Options{}, o)
+	if n := visit(); n != 1 {
+		t.Errorf("%d checks once the host is free, want 1", n)
 	}
 }
 
