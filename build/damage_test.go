@@ -105,7 +105,7 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 
 // notRead lists the tables that no build reads.
 var notRead = []string{
-	"change_baselines", "hosts", "identity", "inbox", "publications", "range_authorizations", "range_senders", "ranges",
+	"banned_senders", "change_baselines", "hosts", "identity", "inbox", "publications", "range_authorizations", "range_senders", "ranges",
 	"rdap_bootstrap", "robots", "settlements", "source_hosts", "source_staged", "steps", "submission_probes",
 	"synthesis_days", "synthesis_failures", "synthesis_inputs", "tollbook_schema",
 }

@@ -108,8 +108,8 @@ func (c *Crawler) addItems(ctx context.Context, items []facts.Item, from string,
 			continue
 		}
 		names := source.Aliases(consent.HostOf(s.BaseURL))
-		if i := slices.IndexFunc(names, func(n string) bool { return listed.OptOuts[n].Host != "" }); i >= 0 {
-			got.OptedOut = append(got.OptedOut, listed.OptOuts[names[i]])
+		if o, ok := findOptOut(listed.OptOuts, names); ok {
+			got.OptedOut = append(got.OptedOut, o)
 			continue
 		}
 		if i := slices.IndexFunc(names, func(n string) bool { return len(hosts[n]) > 0 }); i >= 0 {
@@ -142,6 +142,16 @@ func (c *Crawler) addItems(ctx context.Context, items []facts.Item, from string,
 	slices.SortFunc(got.OptedOut, func(a, b consent.OptOut) int { return strings.Compare(a.Host, b.Host) })
 	got.OptedOut = slices.Compact(got.OptedOut)
 	return got, nil
+}
+
+// findOptOut returns what keeps a host with some names from being listed.
+func findOptOut(list consent.OptOuts, names []string) (o consent.OptOut, ok bool) {
+	for _, n := range names {
+		if o, ok = list.Find(n); ok {
+			break
+		}
+	}
+	return o, ok
 }
 
 // addEndpoints adds the endpoints of a seller that are below the base URL of a listed service, and not below a longer

@@ -226,8 +226,15 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		if err != nil {
 			return err
 		}
-		if _, err := listing.ParseURL(o.Document); err != nil || consent.HostOf(o.Document) != o.Host {
+		if o.BlockedBy != "" && o.Document == "" {
+			if host, err := consent.BlockedHost(o.Host); err != nil || host != o.Host {
+				return fmt.Errorf("host %.80q: want a host, or *. and a domain", o.Host)
+			}
+		} else if _, err := listing.ParseURL(o.Document); err != nil || consent.HostOf(o.Document) != o.Host {
 			return fmt.Errorf("document %.80q must be a URL on the host %.80q", o.Document, o.Host)
+		}
+		if strings.ContainsRune(o.BlockedBy+o.Reason, 0) {
+			return errors.New("a text contains a NUL byte")
 		}
 		in.d.OptOuts = append(in.d.OptOuts, o.OptOut)
 		return checkUnique(in.optOuts, "host", o.Host, n)

@@ -23,7 +23,8 @@ func returnMoved(items []facts.Item, listed postgres.Listed) []facts.Item {
 			continue
 		}
 		host := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(u.Host), ":443"), ":80")
-		if old := listed.Moved[source.CanonicalHost(host)]; old != "" && listed.OptOuts[host].Host == "" {
+		_, optedOut := listed.OptOuts.Find(host)
+		if old := listed.Moved[source.CanonicalHost(host)]; old != "" && !optedOut {
 			items[i].URL = strings.Replace(items[i].URL, "//"+u.Host, "//"+old, 1)
 		}
 	}

@@ -38,8 +38,8 @@ func newServicesOptOutsCommand() *cobra.Command {
 	var o optOutsOptions
 	cmd := &cobra.Command{
 		Use:   "opt-outs",
-		Short: "List the hosts whose owners want to be left out",
-		Long: `Opt-outs prints each host that is left out because its owner wants it: since when, and the document that
+		Short: "List the hosts that are left out, by their owners' wish or by a block",
+		Long: `Opt-outs prints each host that is left out: since when, and who blocked it or the document in which its owner
 says so. That is a line "opt-out" in /.well-known/tollbook, or a robots.txt that disallows everything to Tollbook by
 name. The crawl reads both once a day. Services on such a host are hidden: not visited, and not in the next build. No
 file, catalogue or submission lists them again. When the owner takes the document back, they get the states that they

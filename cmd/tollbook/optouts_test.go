@@ -44,7 +44,7 @@ func TestServicesOptOuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran(t, env, "services", "import", writeFile(t, "first.json", first))
-	if out := ran(t, env, "services", "opt-outs"); !strings.HasPrefix(out, "No host opted out.") {
+	if out := ran(t, env, "services", "opt-outs"); !strings.HasPrefix(out, "No host opted out,") {
 		t.Errorf("no opt-outs: %s", out)
 	}
 	ask := []string{"services", "opt-outs", "--ask", shop.URL, "--crawl-allow-private", host}
@@ -60,7 +60,7 @@ func TestServicesOptOuts(t *testing.T) {
 	if out := ran(t, env, "services", "list"); !strings.Contains(out, "opted out") {
 		t.Errorf("list: %s", out)
 	}
-	if out := ran(t, env, "services", "show", "acme"); !strings.Contains(out, "opted out by its owner since") {
+	if out := ran(t, env, "services", "show", "acme"); !strings.Contains(out, "opted out by its owner, or blocked, since") {
 		t.Errorf("show: %s", out)
 	}
 	out := ran(t, env, "services", "apply", writeFile(t, "list.json", list))

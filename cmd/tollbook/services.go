@@ -23,7 +23,8 @@ func newServicesCommand(others ...*cobra.Command) *cobra.Command {
 	for _, c := range stateCommands {
 		commands = append(commands, c.newCommand())
 	}
-	commands = append(commands, newRemoveCommand(), newRemovedCommand(), newAllowCommand())
+	commands = append(commands, newRemoveCommand(), newRemovedCommand(), newAllowCommand(),
+		newBlockCommand(), newUnblockCommand())
 	return newGroup(&cobra.Command{
 		Use:   "services",
 		Short: "Add, change, list, verify and remove services",

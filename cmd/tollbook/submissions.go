@@ -31,7 +31,8 @@ func newSubmissions() *cobra.Command {
 		Long: `Submissions shows what owners sent to "tollbook serve --serve-submissions", and approves or rejects it.
 No service is listed before somebody approves it.` + groupStatus,
 	},
-		newSubmissionsList(), newSubmissionsShow(), newApprove(), newReject(), newForget())
+		newSubmissionsList(), newSubmissionsShow(), newApprove(), newReject(), newForget(),
+		newBan(), newUnban(), newBans())
 }
 
 func newSubmissionsList() *cobra.Command {

@@ -139,11 +139,10 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 // optOutOf returns the opt-out of the host of a base URL, or of the host that moved there.
 func optOutOf(base string, has postgres.Listed) (consent.OptOut, bool) {
 	host := consent.HostOf(base)
-	if o, ok := has.OptOuts[host]; ok {
+	if o, ok := has.OptOuts.Find(host); ok {
 		return o, true
 	}
-	o, ok := has.OptOuts[has.Moved[source.CanonicalHost(host)]]
-	return o, ok
+	return has.OptOuts.Find(has.Moved[source.CanonicalHost(host)])
 }
 
 // refuse notes that a host opted out. Nothing is listed there, and a service that is listed there already stays as it

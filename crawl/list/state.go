@@ -20,8 +20,8 @@ var transitions = map[string][]string{
 // allowed is an error.
 func ChangeState(s *postgres.DueService, to, action string) (c postgres.ListingChange, changes bool, err error) {
 	if s.StateBeforeOptOut != nil {
-		return c, false, fmt.Errorf("%s is hidden, because the owner of %s opted out; tollbook services opt-outs says "+
-			"where, and tollbook services remove %s erases what is stored", s.Slug, consent.HostOf(s.BaseURL), s.Slug)
+		return c, false, fmt.Errorf("%s is hidden, because the owner of %s opted out or it is blocked; tollbook services "+
+			"opt-outs says which, and tollbook services remove %s erases what is stored", s.Slug, consent.HostOf(s.BaseURL), s.Slug)
 	}
 	if s.State == to && !s.Pruned {
 		return c, false, nil

@@ -15,11 +15,11 @@ import (
 
 // Listed is what a directory lists.
 type Listed struct {
-	Services []DueService              // by slug, with their endpoints
-	Erased   map[string]bool           // slugs of erased services, which are never given again
-	Removed  []RemovedService          // erased services, in the order of their erasure
-	OptOuts  map[string]consent.OptOut // by host, as consent.HostOf returns it
-	Moved    map[string]string         // old host of each host that services moved to; see package moves
+	Services []DueService     // by slug, with their endpoints
+	Erased   map[string]bool  // slugs of erased services, which are never given again
+	Removed  []RemovedService // erased services, in the order of their erasure
+	OptOuts  consent.OptOuts
+	Moved    map[string]string // old host of each host that services moved to; see package moves
 }
 
 // HiddenService is a service that is not published.

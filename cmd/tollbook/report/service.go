@@ -60,7 +60,7 @@ type serviceLine struct {
 	LastCheckedAt *site.Time `json:"last_checked_at"`
 	NextCheckAt   *site.Time `json:"next_check_at"` // null unless it is visited
 	ListingState  string     `json:"listing_state"` // listed, paused, hidden or retired
-	OptedOut      bool       `json:"opted_out"`     // hidden, because the owner of its host opted out
+	OptedOut      bool       `json:"opted_out"`     // hidden, because the owner of its host opted out or it is blocked
 }
 
 func serviceLines(services []postgres.Service) []serviceLine {
@@ -91,7 +91,7 @@ type Service struct {
 	NextCheckAt         *site.Time `json:"next_check_at"` // null unless it is visited
 	ListingState        string     `json:"listing_state"` // listed, paused, hidden or retired
 	ListingStateAt      *site.Time `json:"listing_state_at"`
-	OptedOut            bool       `json:"opted_out"` // hidden, because the owner of its host opted out
+	OptedOut            bool       `json:"opted_out"` // hidden, because the owner of its host opted out or it is blocked
 	LastCheckedAt       *site.Time `json:"last_checked_at"`
 	LastStatus          *string    `json:"last_status"`
 	LastSuccessAt       *site.Time `json:"last_success_at"`
@@ -184,7 +184,7 @@ func (s *Service) Print(w io.Writer, asJSON bool) error {
 	t.Row("Last visit", orNever(s.LastCheckedAt)+", "+orDash(s.LastStatus))
 	t.Row("Last paid", orNever(s.LastSuccessAt))
 	if s.OptedOut {
-		t.Row("State", fmt.Sprintf("opted out by its owner since %s; tollbook services opt-outs says where",
+		t.Row("State", fmt.Sprintf("opted out by its owner, or blocked, since %s; tollbook services opt-outs says which",
 			orNever(s.ListingStateAt)))
 	} else if s.ListingState != postgres.StateListed {
 		t.Row("State", fmt.Sprintf("%s since %s; tollbook services resume %s lists it again", s.ListingState,

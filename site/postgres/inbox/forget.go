@@ -11,11 +11,11 @@ import (
 // addressRetention is how long after the decision about a message its sender's e-mail address is stored.
 const addressRetention = 90 * 24 * time.Hour
 
-// withoutSender are assignments that leave nothing of a message's sender: the address, the notes, the hash of the client
+// withoutSender are assignments that leave nothing of a message's sender: the address, the notes, the hashes of the client
 // and that of the whole message, which would let an address be guessed.
 const withoutSender = `
 	body = CASE WHEN body ? 'notes' THEN body || '{"email": "", "notes": ""}' ELSE body || '{"email": ""}' END,
-	client = '', idempotency_key = NULL, content_hash = ''`
+	client = '', network = '', idempotency_key = NULL, content_hash = ''`
 
 // Forgotten counts the messages of a sender.
 type Forgotten struct {

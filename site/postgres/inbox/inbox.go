@@ -1,7 +1,7 @@
 // Package inbox stores what strangers send: submissions of services, suggestions, and requests for re-checks. Each is a
 // message of one kind in one table, with its sender, its body and the decision about it.
 //
-// It owns the tables inbox, submission_probes and submission_notifier. It must never know how a message is sent, visit
+// It owns the tables inbox, banned_senders, submission_probes and submission_notifier. It must never know how a message is sent, visit
 // a service, or publish a message.
 package inbox
 
@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -51,6 +52,7 @@ type entry struct {
 	id        uuid.UUID
 	at        time.Time
 	client    []byte // keyed hash of the sender; empty if the sender is unknown
+	network   []byte // the same of the sender's network
 	key       string // value of Idempotency-Key; "" if absent
 	hash      []byte // of the body as it was sent
 	body      any
@@ -75,7 +77,7 @@ var errRepeated = errors.New("the message is stored already")
 // no limit.
 func (b *Inbox) receive(ctx context.Context, m *entry, sender string, most int,
 	first, then func(pgx.Tx) error) (repeated bool, err error) {
-	m.client, err = b.hashSender(ctx, sender)
+	m.client, m.network, err = b.hashSender(ctx, sender)
 	if err == nil {
 		err = pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
 			err := m.store(ctx, tx, most, first, then)
@@ -107,7 +109,7 @@ func (m *entry) store(ctx context.Context, tx pgx.Tx, most int, first, then func
 	if err := then(tx); err != nil {
 		return err
 	}
-	if err := checkWaiting(ctx, tx, m.kind, most); err != nil {
+	if err := checkWaiting(ctx, tx, m, most); err != nil {
 		return err
 	}
 	return insert(ctx, tx, m)
@@ -146,59 +148,128 @@ func findKey(ctx context.Context, tx pgx.Tx, m *entry) error {
 	return errRepeated
 }
 
-// checkSender refuses a client that sent the maximum number of messages of a kind in the last hour.
+// networkShare is how many times the messages of one client are taken from all clients of a network.
+const networkShare = 4
+
+// checkSender refuses a sender that is banned, a client that sent the maximum number of messages of a kind in the last
+// hour, and a network whose clients sent several times as many.
 func checkSender(ctx context.Context, tx pgx.Tx, m *entry) error {
-	var n int
-	var oldest *time.Time // of the newest ones that reach the limit
-	err := tx.QueryRow(ctx, `
-		SELECT count(*), min(received_at) FROM (
-			SELECT received_at FROM inbox WHERE kind = $1 AND client = $2 AND received_at > $3
-			ORDER BY received_at DESC LIMIT $4) AS recent`,
-		m.kind.name, m.client, m.at.Add(-time.Hour), m.kind.perHour).Scan(&n, &oldest)
-	if err != nil || n < m.kind.perHour {
+	var banned bool
+	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM banned_senders WHERE network = $1)`, m.network).
+		Scan(&banned); err != nil {
 		return err
 	}
-	after := oldest.Add(time.Hour).Sub(m.at)
-	text := fmt.Sprintf("%d %s an hour are taken from one address", m.kind.perHour, m.kind.plural)
-	if m.kind == rechecks {
-		return newLimitError(after, "%s", text)
+	if banned {
+		return &site.SubmissionLimitError{Message: "the operator of this directory takes nothing from your address",
+			RetryAfter: 24 * time.Hour}
 	}
-	return &site.SubmissionLimitError{Message: text + "; Retry-After says when the next is", RetryAfter: after}
+	for _, of := range []struct {
+		column, from string
+		value        []byte
+		most         int
+	}{
+		{"client", "one address", m.client, m.kind.perHour},
+		{"network", "one network", m.network, networkShare * m.kind.perHour},
+	} {
+		var n int
+		var oldest *time.Time // of the newest ones that reach the limit
+		err := tx.QueryRow(ctx, `
+			SELECT count(*), min(received_at) FROM (
+				SELECT received_at FROM inbox WHERE kind = $1 AND `+of.column+` = $2 AND received_at > $3
+				ORDER BY received_at DESC LIMIT $4) AS recent`,
+			m.kind.name, of.value, m.at.Add(-time.Hour), of.most).Scan(&n, &oldest)
+		if err != nil {
+			return err
+		}
+		if n < of.most {
+			continue
+		}
+		after := oldest.Add(time.Hour).Sub(m.at)
+		text := fmt.Sprintf("%d %s an hour are taken from %s", of.most, m.kind.plural, of.from)
+		if m.kind == rechecks {
+			return newLimitError(after, "%s", text)
+		}
+		return &site.SubmissionLimitError{Message: text + "; Retry-After says when the next is", RetryAfter: after}
+	}
+	return nil
 }
 
-// checkWaiting refuses a message if most of its kind are undecided. It counts no further than most.
-func checkWaiting(ctx context.Context, tx pgx.Tx, k *kind, most int) error {
+// checkWaiting refuses a message if most of its kind are undecided, unless a submission gives way to it. It counts no
+// further than most.
+func checkWaiting(ctx context.Context, tx pgx.Tx, m *entry, most int) error {
 	if most == 0 {
 		return nil
 	}
 	var n int
 	err := tx.QueryRow(ctx, `
-		SELECT count(*) FROM (SELECT FROM inbox WHERE kind = $1 AND decided_at IS NULL LIMIT $2) AS waiting`, k.name,
+		SELECT count(*) FROM (SELECT FROM inbox WHERE kind = $1 AND decided_at IS NULL LIMIT $2) AS waiting`, m.kind.name,
 		most).Scan(&n)
 	if err != nil || n < most {
 		return err
 	}
-	text := fmt.Sprintf("%d %s %s already; more are taken when some are %s", most, k.plural, k.waiting, k.decided)
+	if m.kind == submissions {
+		if gone, err := giveWay(ctx, tx, m); err != nil || gone {
+			return err
+		}
+	}
+	text := fmt.Sprintf("%d %s %s already; more are taken when some are %s", most, m.kind.plural, m.kind.waiting,
+		m.kind.decided)
 	return &site.SubmissionLimitError{Message: text, RetryAfter: time.Hour}
+}
+
+// giveWay rejects one of the submissions that wait, so that few senders and hosts that do not exist keep out nobody, and
+// reports whether it did: the oldest whose service asked nobody for payment when it was probed, else the newest of the
+// network that has most, if these are at least two more than those of the newcomer's network.
+func giveWay(ctx context.Context, tx pgx.Tx, m *entry) (bool, error) {
+	var id uuid.UUID
+	err := tx.QueryRow(ctx, `
+		WITH waiting AS (
+			SELECT id, received_at, probe_result, network, count(*) OVER (PARTITION BY network) AS of_network
+			FROM inbox WHERE kind = 'submission' AND decided_at IS NULL
+		)
+		SELECT id FROM waiting
+		WHERE probe_result->'endpoints_found' = '0'
+			OR of_network >= 2 + (SELECT count(*) FROM waiting WHERE network = $1)
+		ORDER BY (probe_result->'endpoints_found' = '0') IS TRUE DESC,
+			CASE WHEN probe_result->'endpoints_found' = '0' THEN received_at END, of_network DESC, received_at DESC, id
+		LIMIT 1`, m.network).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, reject(ctx, tx, id, "tollbook", "the list of submissions that wait was full, and yours gave way: its "+
+		"service asked for no payment, or your network had sent most of them; you may submit it again", m.at)
 }
 
 func insert(ctx context.Context, tx pgx.Tx, m *entry) error {
 	_, err := tx.Exec(ctx, `
-		INSERT INTO inbox (id, kind, received_at, client, idempotency_key, content_hash, body, domain, service_id,
-			state, decided_at, decided_by, reason, probe_due_at, probe_result)
-		VALUES ($1, $2, $3, $4, nullif($5, ''), $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		INSERT INTO inbox (id, kind, received_at, client, network, idempotency_key, content_hash, body, domain,
+			service_id, state, decided_at, decided_by, reason, probe_due_at, probe_result)
+		VALUES ($1, $2, $3, $4, coalesce($16, ''::bytea), nullif($5, ''), $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		m.id, m.kind.name, m.at, m.client, m.key, m.hash, m.body, m.domain, m.service, m.state, m.decidedAt,
-		m.decidedBy, m.reason, m.probeDue, m.probe)
+		m.decidedBy, m.reason, m.probeDue, m.probe, m.network)
 	return err
 }
 
-// hashSender returns the keyed hash of a sender, under which limits count the sender.
-func (b *Inbox) hashSender(ctx context.Context, sender string) ([]byte, error) {
+// networkOf returns the network of a sender: of an IPv6 network of 64 bits the one of 48 bits, because one host may have
+// as many of the former; of anything else the sender.
+func networkOf(sender string) string {
+	p, err := netip.ParsePrefix(sender)
+	if err != nil || !p.Addr().Is6() || p.Bits() < 48 {
+		return sender
+	}
+	return netip.PrefixFrom(p.Addr(), 48).Masked().String()
+}
+
+// hashSender returns the keyed hashes of a sender and of its network, under which limits count them.
+func (b *Inbox) hashSender(ctx context.Context, sender string) (client, network []byte, err error) {
 	fresh := make([]byte, sha256.Size)
 	rand.Read(fresh) // never fails
 	var value string
 	const name = "submission_client_key"
-	err := b.pool.QueryRow(ctx, `SELECT value FROM settings WHERE name = $1`, name).Scan(&value)
+	err = b.pool.QueryRow(ctx, `SELECT value FROM settings WHERE name = $1`, name).Scan(&value)
 	if errors.Is(err, pgx.ErrNoRows) { // of two that create the key at once, one does
 		err = b.pool.QueryRow(ctx, `
 			INSERT INTO settings (name, value) VALUES ($1, $2)
@@ -206,15 +277,18 @@ func (b *Inbox) hashSender(ctx context.Context, sender string) ([]byte, error) {
 			hex.EncodeToString(fresh)).Scan(&value)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read setting %s: %w", name, err)
+		return nil, nil, fmt.Errorf("read setting %s: %w", name, err)
 	}
 	key, err := hex.DecodeString(value)
 	if err != nil {
-		return nil, fmt.Errorf("setting %s is damaged", name) // the value is secret
+		return nil, nil, fmt.Errorf("setting %s is damaged", name) // the value is secret
 	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(sender))
-	return mac.Sum(nil), nil
+	sum := func(text string) []byte {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(text))
+		return mac.Sum(nil)
+	}
+	return sum(sender), sum(networkOf(sender)), nil
 }
 
 // columns are those that a Submission and a Suggestion are made from.

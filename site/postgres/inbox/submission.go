@@ -80,9 +80,10 @@ func hashSubmission(s site.Submission) ([]byte, error) {
 // checkDuplicate refuses an address that is listed or waits for review, by http or https, a host that opted out, and a
 // domain with too many pending submissions.
 func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
-	if err := consent.Check(ctx, tx, r.URL); errors.As(err, new(*consent.Error)) {
+	var optOut *consent.Error
+	if err := consent.Check(ctx, tx, r.URL); errors.As(err, &optOut) {
 		return &message.Error{What: "submission",
-			Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + err.Error()}}}
+			Fields: []site.ErrorField{{Field: "url", Message: "is refused: " + optOut.OptOut.Public()}}}
 	} else if err != nil {
 		return err
 	}
@@ -302,18 +303,22 @@ func (b *Inbox) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reaso
 		if err := lockUndecided(ctx, tx, submissions, id); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
-			UPDATE inbox SET state = 'rejected', decided_at = $2, decided_by = $3, reason = $4, probe_due_at = NULL
-			WHERE id = $1`, id, now, actor, reason)
-		if err != nil {
-			return err
-		}
-		return writeAudit(ctx, tx, id, AuditLine{now, actor, "reject", reason})
+		return reject(ctx, tx, id, actor, reason, now)
 	})
 	if err != nil {
 		return fmt.Errorf("reject submission %s: %w", id, err)
 	}
 	return nil
+}
+
+func reject(ctx context.Context, tx pgx.Tx, id uuid.UUID, actor, reason string, now time.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE inbox SET state = 'rejected', decided_at = $2, decided_by = $3, reason = $4, probe_due_at = NULL
+		WHERE id = $1`, id, now, actor, reason)
+	if err != nil {
+		return err
+	}
+	return writeAudit(ctx, tx, id, AuditLine{now, actor, "reject", reason})
 }
 
 func writeAudit(ctx context.Context, tx pgx.Tx, id uuid.UUID, l AuditLine) error {
