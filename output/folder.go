@@ -174,9 +174,10 @@ func (d *Folder) removeTree(id string) error {
 var ErrBusy = errors.New("another publisher is at work")
 
 // lockDisk locks the file at path without waiting. The file names the owner of the lock, and so does the error, which
-// wraps ErrBusy. The kernel releases the lock when its process ends.
+// wraps ErrBusy. The kernel releases the lock when its process ends. A link is an error, because the file that it leads
+// to would be overwritten.
 func lockDisk(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return nil, err
 	}

@@ -60,6 +60,9 @@ type PullResult struct {
 	Unchanged bool   `json:"unchanged"` // the folder had all files
 }
 
+// ErrOlder means that a place shows an older state than it has shown before. Its signature is valid all the same.
+var ErrOlder = errors.New("the place shows an older state than before")
+
 // ErrRoom means that the disk has too little free space for the files that the folder lacks.
 var ErrRoom = errors.New("the disk has too little free space")
 
@@ -71,20 +74,14 @@ const (
 
 	fetchesAtOnce = 4
 	fetchTries    = 6 // consecutive attempts without a new byte
-	maxState      = 64 << 20
+	maxState      = 64 << 10
 )
 
 // state is what the last pull left in the folder.
 type state struct {
-	Digest string          `json:"digest"` // of the snapshot that the index is of
-	Files  map[string]seen `json:"files"`  // by name in the folder
-}
-
-// seen is a file that had a sum when its metadata was this.
-type seen struct {
-	Sum      string `json:"sum"`
-	Bytes    int64  `json:"bytes"`
-	Modified int64  `json:"modified"` // in nanoseconds
+	Generation int64  `json:"generation"` // of the newest checkpoint that the folder followed
+	Digest     string `json:"digest"`     // of the snapshot that the index is of
+	Index      string `json:"index"`      // SHA-256 of the index, in hexadecimal
 }
 
 // puller copies tables into one folder.
@@ -120,21 +117,31 @@ func Pull(ctx context.Context, s objects.Store, o PullOptions) (r PullResult, er
 		}
 	}
 	r = PullResult{Snapshot: c.Snapshot, Digest: c.Digest, Signed: o.Key != nil}
-	if err := os.MkdirAll(filepath.Join(o.To, workDir), 0o755); err != nil {
+	if err := os.MkdirAll(o.To, 0o755); err != nil {
 		return r, err
+	}
+	root, err := os.OpenRoot(o.To)
+	if err != nil {
+		return r, err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(workDir, 0o755); err != nil {
+		return r, err
+	}
+	if info, err := root.Lstat(workDir); err != nil || !info.IsDir() {
+		return r, errors.Join(err, fmt.Errorf("%s is no folder", filepath.Join(o.To, workDir)))
 	}
 	lock, err := lockDisk(filepath.Join(o.To, pullLock))
 	if err != nil {
 		return r, err
 	}
 	defer unlock(lock)
-	root, err := os.OpenRoot(o.To)
-	if err != nil {
-		return r, err
-	}
-	defer root.Close()
 	p := &puller{o: o, store: s, root: root, progress: pullCounter{report: o.Progress}}
 	p.readState()
+	if c.Generation < p.state.Generation {
+		return r, fmt.Errorf("%w: its checkpoint has generation %d, and %s has followed generation %d; ask again later, "+
+			"or use another folder for another directory", ErrOlder, c.Generation, o.To, p.state.Generation)
+	}
 	return r, p.run(ctx, c, &r)
 }
 
@@ -142,10 +149,11 @@ func Pull(ctx context.Context, s objects.Store, o PullOptions) (r PullResult, er
 func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) error {
 	steps := NewSteps(p.o.Logger)
 	if p.state.Digest == c.Digest {
-		if index, err := p.root.ReadFile(indexFile); err == nil && p.has(indexFile) {
-			if wanted, err := p.wanted(index); err == nil && len(p.missing(wanted)) == 0 {
+		if sum, _, err := p.sumOf(indexFile); err == nil && sum.String() == p.state.Index {
+			index, err := p.root.ReadFile(indexFile)
+			if wanted, wrong := p.wanted(index); err == nil && wrong == nil && len(p.missing(wanted)) == 0 {
 				r.Files, r.Unchanged = len(wanted), true
-				return nil
+				return p.storeState(c)
 			}
 		}
 	}
@@ -195,7 +203,7 @@ func (p *puller) run(ctx context.Context, c archive.Checkpoint, r *PullResult) e
 	}
 	// A crash here leaves an index that names files of the last pull; the next pull finishes without fetching them.
 
-	if err := p.finish(index, c.Digest); err != nil {
+	if err := p.finish(index, c); err != nil {
 		return err
 	}
 	steps.Done(ctx, "files in place", "files", r.Files)
@@ -247,18 +255,13 @@ func hasHiddenPart(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
 }
 
-// missing returns the files that the folder lacks. It reads a file only if its metadata changed since the last pull.
+// missing returns the files that the folder lacks. It reads every file: another program may have changed one and kept its
+// time.
 func (p *puller) missing(wanted []archive.DataFile) (missing []archive.DataFile) {
 	for _, f := range wanted {
-		name := inFolder(f)
-		if was := p.state.Files[name]; p.has(name) && was.Sum == f.Sum.String() && was.Bytes == f.Bytes {
-			continue
+		if sum, size, err := p.sumOf(inFolder(f)); err != nil || size != f.Bytes || sum != f.Sum {
+			missing = append(missing, f)
 		}
-		if sum, size, err := p.sumOf(name); err == nil && size == f.Bytes && sum == f.Sum {
-			p.remember(f)
-			continue
-		}
-		missing = append(missing, f)
 	}
 	return missing
 }
@@ -304,25 +307,17 @@ func (p *puller) place(fetched []archive.DataFile) error {
 		if err := p.root.Rename(doneName(f), name); err != nil {
 			return err
 		}
-		p.remember(f)
 	}
 	return nil
 }
 
 // finish stores the index and the state, and removes unfinished files that nothing needs.
-func (p *puller) finish(index []byte, digest string) error {
+func (p *puller) finish(index []byte, c archive.Checkpoint) error {
 	if err := p.replace(indexFile, index); err != nil {
 		return err
 	}
-	if sum, size, err := p.sumOf(indexFile); err == nil {
-		p.remember(archive.DataFile{Name: archive.DataIndex, Bytes: size, Sum: sum})
-	}
-	p.state.Digest = digest
-	data, err := json.Marshal(p.state)
-	if err != nil {
-		return err
-	}
-	if err := p.replace(stateFile, data); err != nil {
+	p.state.Digest, p.state.Index = c.Digest, archive.Sum(sha256.Sum256(index)).String()
+	if err := p.storeState(c); err != nil {
 		return err
 	}
 	rest, err := fs.Glob(p.root.FS(), workDir+"/*")
@@ -332,6 +327,16 @@ func (p *puller) finish(index []byte, digest string) error {
 		}
 	}
 	return err
+}
+
+// storeState stores that the folder followed a checkpoint.
+func (p *puller) storeState(c archive.Checkpoint) error {
+	p.state.Generation = c.Generation
+	data, err := json.Marshal(p.state)
+	if err != nil {
+		return err
+	}
+	return p.replace(stateFile, data)
 }
 
 // replace replaces a file of the folder as a whole.
@@ -348,32 +353,18 @@ func (p *puller) replace(name string, data []byte) error {
 	return p.root.Rename(temp, name)
 }
 
-// readState reads the state of the last pull. Without one, or with a damaged one, every file is compared.
+// readState reads the state of the last pull. Without one, or with a damaged one, there was none.
 func (p *puller) readState() {
+	if info, err := p.root.Lstat(stateFile); err != nil || !info.Mode().IsRegular() {
+		return // a pipe would hold us up
+	}
 	f, err := p.root.Open(stateFile)
-	if err == nil {
-		defer f.Close()
-		if json.NewDecoder(io.LimitReader(f, maxState)).Decode(&p.state) != nil {
-			p.state = state{}
-		}
+	if err != nil {
+		return
 	}
-	if p.state.Files == nil {
-		p.state.Files = map[string]seen{}
-	}
-}
-
-// has reports whether a file is as the state says.
-func (p *puller) has(name string) bool {
-	was, isListed := p.state.Files[name]
-	info, err := p.root.Stat(name)
-	return isListed && err == nil && info.Mode().IsRegular() && info.Size() == was.Bytes &&
-		info.ModTime().UnixNano() == was.Modified
-}
-
-// remember adds a file to the state.
-func (p *puller) remember(f archive.DataFile) {
-	if info, err := p.root.Stat(inFolder(f)); err == nil {
-		p.state.Files[inFolder(f)] = seen{f.Sum.String(), f.Bytes, info.ModTime().UnixNano()}
+	defer f.Close()
+	if json.NewDecoder(io.LimitReader(f, maxState)).Decode(&p.state) != nil {
+		p.state = state{}
 	}
 }
 
@@ -542,14 +533,14 @@ func (r *countedReader) Read(b []byte) (int, error) {
 
 // sumOf returns the SHA-256 and the size of a file of the folder.
 func (p *puller) sumOf(name string) (sum archive.Sum, size int64, err error) {
+	if info, err := p.root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return sum, 0, errors.Join(err, fmt.Errorf("%s is not a file", name))
+	}
 	f, err := p.root.Open(name)
 	if err != nil {
 		return sum, 0, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return sum, 0, errors.Join(err, fmt.Errorf("%s is not a file", name))
-	}
 	h := sha256.New()
 	size, err = io.Copy(h, f)
 	return archive.Sum(h.Sum(nil)), size, err

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -190,15 +192,104 @@ func TestPull(t *testing.T) {
 
 	// A changed file is fetched again, also one of the same size and time.
 	name := filepath.Join(to, "tollbook.sqlite")
-	if err := os.WriteFile(name, []byte("changed"), 0o644); err != nil {
+	was, err := os.ReadFile(name)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err = p.run(t.Context(), t, o); err != nil || r.Fetched != 1 {
-		t.Errorf("after a change: %+v, %v", r, err)
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, changed := range [][]byte{[]byte("changed"), bytes.ToUpper(was)} {
+		if err := errors.Join(os.WriteFile(name, changed, 0o644), os.Chtimes(name, info.ModTime(), info.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+		if r, err = p.run(t.Context(), t, o); err != nil || r.Fetched != 1 {
+			t.Errorf("after a change: %+v, %v", r, err)
+		}
+		if diff := cmp.Diff(tables(3), filesIn(t, to)); diff != "" {
+			t.Errorf("after a change (-want +got):\n%.500s", diff)
+		}
 	}
 	entries, err := os.ReadDir(filepath.Join(to, workDir))
 	if err != nil || len(entries) != 2 {
 		t.Errorf("%v remain, %v", entries, err)
+	}
+}
+
+// TestPullOlder checks that a folder does not follow a place back to an older state, though that was signed, too.
+func TestPullOlder(t *testing.T) {
+	t.Parallel()
+	p, to := newPlace(t), t.TempDir()
+	publishPulled(t, p.root, 2, nil)
+	old, err := os.ReadFile(filepath.Join(p.root, archive.CheckpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishPulled(t, p.root, 3, nil)
+	o := PullOptions{To: to, Key: signingKey.Public().(ed25519.PublicKey)}
+	if _, err := p.run(t.Context(), t, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(p.root, archive.CheckpointFile), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.run(t.Context(), t, o); !errors.Is(err, ErrOlder) {
+		t.Errorf("an older state: %v, want %v", err, ErrOlder)
+	}
+	if diff := cmp.Diff(tables(3), filesIn(t, to)); diff != "" {
+		t.Errorf("the folder (-want +got):\n%.500s", diff)
+	}
+}
+
+// TestPullTrap checks that links and pipes where a pull has files of its own lead nowhere and hold up nobody.
+func TestPullTrap(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	publishPulled(t, p.root, 2, nil)
+	for _, tt := range []struct {
+		name string
+		set  func(to, outside string) error
+		fits bool // the pull replaces the trap
+	}{
+		{"the lock is a link", func(to, outside string) error {
+			return errors.Join(os.Mkdir(filepath.Join(to, workDir), 0o755),
+				os.Symlink(filepath.Join(outside, "victim"), filepath.Join(to, pullLock)))
+		}, false},
+		{"its folder is a link", func(to, outside string) error { return os.Symlink(outside, filepath.Join(to, workDir)) },
+			false},
+		{"the state is a pipe", func(to, outside string) error {
+			return errors.Join(os.Mkdir(filepath.Join(to, workDir), 0o755),
+				syscall.Mkfifo(filepath.Join(to, stateFile), 0o644))
+		}, true},
+		{"a table is a pipe", func(to, outside string) error {
+			return syscall.Mkfifo(filepath.Join(to, "tollbook.sqlite"), 0o644)
+		}, true},
+		{"a table is a link", func(to, outside string) error {
+			return os.Symlink(filepath.Join(outside, "victim"), filepath.Join(to, "tollbook.sqlite"))
+		}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			to, outside := t.TempDir(), t.TempDir()
+			if err := os.WriteFile(filepath.Join(outside, "victim"), []byte("mine"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.set(to, outside); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.run(t.Context(), t, PullOptions{To: to}); (err == nil) != tt.fits {
+				t.Errorf("the pull: %v", err)
+			}
+			if diff := cmp.Diff(map[string]string{"victim": "mine"}, filesIn(t, outside)); diff != "" {
+				t.Errorf("outside (-want +got):\n%s", diff)
+			}
+			if tt.fits {
+				if diff := cmp.Diff(tables(2), filesIn(t, to)); diff != "" {
+					t.Errorf("the folder (-want +got):\n%.500s", diff)
+				}
+			}
+		})
 	}
 }
 
