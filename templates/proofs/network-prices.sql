@@ -12,4 +12,5 @@ SELECT p.network, count(*) AS "data[abbreviation={network}].prices.service_count
   min(CAST(min_price_usd AS DOUBLE)) AS "data[abbreviation={network}].prices.lowest_usd",
   max(m.usd) AS "data[abbreviation={network}].prices.median_usd",
   max(CAST(min_price_usd AS DOUBLE)) AS "data[abbreviation={network}].prices.highest_usd"
-FROM service_networks p LEFT JOIN medians m USING (network) WHERE min_price_usd IS NOT NULL GROUP BY p.network
+FROM service_networks p LEFT JOIN medians m USING (network) WHERE min_price_usd IS NOT NULL
+  AND p.network NOT LIKE '%:%' GROUP BY p.network
