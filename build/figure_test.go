@@ -22,7 +22,12 @@ func TestFigures(t *testing.T) {
 	dir, at := tempDir(t), moment.Add(time.Minute)
 	r := run(t, db, dir, dataOptions(at))
 	folder := unpackData(t, dir, r.Snapshot)
-	checkFigures(t, dir, r.Snapshot, figuretest.SQLite(t, folder, at))
+	query := figuretest.SQLite(t, folder, at)
+	checkFigures(t, dir, r.Snapshot, query)
+	_, kinds, err := query(t.Context(), "SELECT DISTINCT kind FROM buyers ORDER BY kind")
+	if err != nil || len(kinds) != 4 {
+		t.Errorf("%d kinds of buyers, %v; want all four", len(kinds), err)
+	}
 }
 
 // TestFiguresInDuckDB checks that DuckDB computes the same figures from the Parquet files.
