@@ -1,12 +1,7 @@
 package build_test
 
 import (
-	"bytes"
-	"context"
 	"database/sql"
-	"encoding/json"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/build/data"
+	"tollbook/build/duckdbtest"
 	"tollbook/cmd/nodetest"
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -29,31 +25,16 @@ func TestDuckDBLock(t *testing.T) {
 	nodetest.CheckLock(t, duckdbTools, map[string]string{"@duckdb/node-api": "1.5.5-r.5"})
 }
 
+func duckdbNode(t *testing.T) duckdbtest.Node {
+	t.Helper()
+	return duckdbtest.Node{Folder: duckdbTools, Modules: nodetest.Install(t, duckdbTools)}
+}
+
 // duckdb returns the rows of the last statement of each list of statements, as texts; "NULL" for null.
 func duckdb(t *testing.T, queries ...string) [][][]string {
 	t.Helper()
-	modules := nodetest.Install(t, duckdbTools)
-	script, err := filepath.Abs(filepath.Join(duckdbTools, "query.js"))
+	answers, err := duckdbNode(t).Query(t.Context(), queries...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	input, err := json.Marshal(queries)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", script)
-	cmd.Env = append(os.Environ(), "MODULES="+modules)
-	cmd.Stdin = bytes.NewReader(input)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		said := stderr.String()
-		t.Fatalf("%v\n%s", err, said[max(0, len(said)-3000):])
-	}
-	var answers [][][]*string
-	if err := json.Unmarshal(stdout.Bytes(), &answers); err != nil {
 		t.Fatal(err)
 	}
 	out := make([][][]string, len(answers))

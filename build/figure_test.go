@@ -1,16 +1,14 @@
 package build_test
 
 import (
-	"context"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/build/data"
 	"tollbook/build/data/figure"
+	"tollbook/build/data/figure/figuretest"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
@@ -24,59 +22,19 @@ func TestFigures(t *testing.T) {
 	dir, at := tempDir(t), moment.Add(time.Minute)
 	r := run(t, db, dir, dataOptions(at))
 	folder := unpackData(t, dir, r.Snapshot)
-	query := sqliteFigures(t, folder, at)
+	query := figuretest.SQLite(t, folder, at)
 	checkFigures(t, dir, r.Snapshot, query)
+	_, kinds, err := query(t.Context(), "SELECT DISTINCT kind FROM buyers ORDER BY kind")
+	if err != nil || len(kinds) != 4 {
+		t.Errorf("%d kinds of buyers, %v; want all four", len(kinds), err)
+	}
 }
 
 // TestFiguresInDuckDB checks that DuckDB computes the same figures from the Parquet files.
 func TestFiguresInDuckDB(t *testing.T) {
 	t.Parallel()
 	dir, snapshot, folder := historyFolder(t)
-	at := moment.Add(time.Minute)
-	sqlite := sqliteFigures(t, folder, at)
-	tables, err := figure.DuckDB(folder, folder, at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries := []string{strings.Join(tables, "; ")}
-	for _, p := range figure.Proofs() {
-		queries = append(queries, p.SQL)
-	}
-	answers := map[string][][]*string{}
-	for i, rows := range duckdb(t, queries...)[1:] {
-		texts := make([][]*string, len(rows))
-		for k, row := range rows {
-			for _, v := range row {
-				if v == "NULL" {
-					texts[k] = append(texts[k], nil)
-				} else {
-					texts[k] = append(texts[k], &v)
-				}
-			}
-		}
-		answers[queries[i+1]] = texts
-	}
-	checkFigures(t, dir, snapshot, func(ctx context.Context, sql string) ([]string, [][]*string, error) {
-		columns, _, err := sqlite(ctx, sql)
-		return columns, answers[sql], err
-	})
-}
-
-// sqliteFigures returns a query of the tables in a folder.
-func sqliteFigures(t *testing.T, folder string, at time.Time) figure.Query {
-	t.Helper()
-	path := filepath.Join(tempDir(t), "figures.sqlite")
-	if err := figure.WriteSQLite(t.Context(), folder, path, at); err != nil {
-		t.Fatal(err)
-	}
-	tables, err := data.OpenSQLite(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { tables.Close() })
-	return func(ctx context.Context, sql string) ([]string, [][]*string, error) {
-		return data.QuerySQLite(ctx, tables, sql, 0)
-	}
+	checkFigures(t, dir, snapshot, figuretest.DuckDB(t, duckdbNode(t), folder, moment.Add(time.Minute)))
 }
 
 // checkFigures compares a snapshot with the rows of the proofs, and checks that each changed value would be found.

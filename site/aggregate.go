@@ -102,6 +102,13 @@ type NetworkPrices struct {
 	HighestUSD Decimal `json:"highest_usd"`
 }
 
+// NetworkPrice is the lowest price of a service on a network that a buyer needs nothing first for.
+type NetworkPrice struct {
+	Network      string // its short name
+	USD          Decimal
+	PlausibleUSD *Decimal // lowest of at least LeastPlausibleUSD; nil without one
+}
+
 // Tag is a category, its number of services and their prices.
 //
 // It is a row of /v1/tags.

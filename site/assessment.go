@@ -327,6 +327,23 @@ const (
 	ScoutUSD         = "0.1"
 )
 
+// Kinds of buyers. Nobody knows the payer of a redemption of batch settlement, so it counts as organic volume.
+const (
+	BuyerOrganic  = "organic"
+	BuyerScout    = "scout"
+	BuyerRelative = "relative"
+	BuyerUnknown  = "unknown"
+)
+
+// NumberedBuyer is what one buyer paid the recipients of a service in 30 UTC days.
+type NumberedBuyer struct {
+	Number            int64 // place of its address among those of all buyers of all services, from 1; 0 if it is unknown
+	Kind              string
+	Settlements       int64
+	USD               Decimal
+	FirstDay, LastDay int // UTC days since 1970; 0 for an unknown buyer
+}
+
 // SettledVia is a facilitator's share of a service's last 30 days.
 type SettledVia struct {
 	// Id of the facilitator.

@@ -88,7 +88,7 @@ type DatasetAnswer struct {
 // The columns of its rows are values. A column that the path or another column names in braces is a part of an address;
 // each other column is named by the place of its value in the JSON, such as data.endpoints[id={endpoint_id}].price_usd
 // for the element of a list whose member id has this value. Besides the tables it has snapshot (as_of, today), windows
-// (name, days, first_day, since) for 24h, 7d, 30d and 90d, and the views current_prices and service_networks.
+// (name, days, first_day, since) for 24h, 7d, 30d and 90d, and the view current_prices.
 type DatasetProof struct {
 	// Name of the query.
 	Name string `json:"name"`

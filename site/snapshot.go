@@ -96,6 +96,10 @@ type ServiceFiles struct {
 	Volume []VolumePoint // v1/services/{slug}/volume…, SeriesDays, oldest first; days without a settlement are left out
 	Buyers []BuyersPoint // v1/services/{slug}/buyers…, BuyersDays
 
+	// Rows of the tables buyers and service_networks, the latter of networks with a counted price without a condition.
+	AllBuyers     []NumberedBuyer
+	NetworkPrices []NetworkPrice
+
 	Settlements Settlements // v1/services/{slug}/settlements.json
 
 	Incidents []IncidentDetail // v1/incidents/{id}.json, for each of Detail.Incidents

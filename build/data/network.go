@@ -137,8 +137,8 @@ func public(c Column, of func(*site.Source) Value) field[*site.Source] {
 
 // Tables lists all tables, in the order in which they are published.
 func Tables() []*Table {
-	return []*Table{&Services.Table, &Endpoints.Table, &Prices.Table, &Envelopes.Table, &Facilitators.Table,
-		&Settlers.Table, &PublicSources.Table, &Checks.Table, &Uptime.Table, &Changes.Table, &Settlements.Table,
+	return []*Table{&Services.Table, &ServiceNetworks.Table, &Endpoints.Table, &Prices.Table, &Envelopes.Table,
+		&Buyers.Table, &Facilitators.Table, &Settlers.Table, &PublicSources.Table, &Checks.Table, &Uptime.Table, &Changes.Table, &Settlements.Table,
 		&Assessments.Table}
 }
 

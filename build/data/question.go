@@ -145,7 +145,6 @@ func SQLiteStatements() []string {
 		`CREATE INDEX settlements_payee ON settlements (payee)`,
 		`CREATE VIEW current_prices AS SELECT e.slug, e.method, e.path, p.* FROM prices p
 JOIN endpoints e USING (endpoint_id) WHERE p.until IS NULL`,
-		`CREATE VIEW service_networks AS SELECT s.slug, n.value AS network FROM services s, json_each(s.networks) AS n`,
 		`CREATE VIEW uptime_30d AS SELECT slug, sum(up_ms) AS up_ms, sum(known_ms) AS known_ms,
 round(100.0 * sum(up_ms) / sum(known_ms), 2) AS percent FROM uptime GROUP BY slug HAVING sum(known_ms) > 0`,
 		`CREATE VIEW facilitator_volume_30d AS SELECT facilitator_id, network_caip2, sum(settlements) AS settlements,

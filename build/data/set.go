@@ -70,7 +70,7 @@ func NewSet(ctx context.Context, path func(name string) string, o SetOptions) (*
 	if s.sqlite, err = CreateSQLite(ctx, s.path("sqlite"), tables); err != nil {
 		return nil, err
 	}
-	for _, t := range []*Table{&Services.Table, &Endpoints.Table} {
+	for _, t := range ofServices {
 		if _, err := s.begin(t); err != nil {
 			s.Discard()
 			return nil, err
@@ -78,6 +78,9 @@ func NewSet(ctx context.Context, path func(name string) string, o SetOptions) (*
 	}
 	return s, nil
 }
+
+// ofServices are the tables whose rows AddService writes.
+var ofServices = []*Table{&Services.Table, &ServiceNetworks.Table, &Endpoints.Table, &Buyers.Table}
 
 // begin begins the files of a table.
 func (s *Set) begin(t *Table) (*spool, error) {
@@ -108,14 +111,23 @@ func (s *Set) Discard() {
 // cannot be read is what was published of it last.
 func (s *Set) AddService(ctx context.Context, l *site.Listing, facts []postgres.EndpointFacts) error {
 	s.slugs[l.Detail.Slug] = true
-	s.row = Services.Append(s.row[:0], l)
-	if err := s.spools[Services.Name].write(ctx, s.row); err != nil {
+	if err := addRows(ctx, s, Services, []*site.Listing{l}); err != nil {
 		return err
 	}
-	of := s.spools[Endpoints.Name]
-	for _, e := range EndpointsOf(l, facts) {
-		s.row = Endpoints.Append(s.row[:0], e)
-		if err := of.write(ctx, s.row); err != nil {
+	if err := addRows(ctx, s, ServiceNetworks, NetworksOf(l)); err != nil {
+		return err
+	}
+	if err := addRows(ctx, s, Endpoints, EndpointsOf(l, facts)); err != nil {
+		return err
+	}
+	return addRows(ctx, s, Buyers, BuyersOf(l))
+}
+
+// addRows writes rows of a service.
+func addRows[T any](ctx context.Context, s *Set, m *Maker[T], list []T) error {
+	for _, v := range list {
+		s.row = m.Append(s.row[:0], v)
+		if err := s.spools[m.Name].write(ctx, s.row); err != nil {
 			return err
 		}
 	}

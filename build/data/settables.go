@@ -26,8 +26,8 @@ var fileNames = map[string]string{"parquet": ".parquet", "csv": ".csv.gz"}
 
 // writeTables writes the tables of the snapshot.
 func (w *writer) writeTables(ctx context.Context, s *site.Snapshot) error {
-	for _, name := range []string{Services.Name, Endpoints.Name} {
-		if err := w.publish(w.spools[name]); err != nil {
+	for _, t := range ofServices {
+		if err := w.publish(w.spools[t.Name]); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func TestSQLiteStatements(t *testing.T) {
 	for _, q := range data.Questions {
 		queries[q.Name] = q.SQLite(data.Subject{Category: "it's", Slug: "a"})
 	}
-	for _, view := range []string{"current_prices", "service_networks", "uptime_30d", "facilitator_volume_30d",
+	for _, view := range []string{"current_prices", "uptime_30d", "facilitator_volume_30d",
 		"payees_30d", "new_services"} {
 		queries[view] = "SELECT * FROM " + view
 	}

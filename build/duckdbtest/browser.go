@@ -1,5 +1,5 @@
-// Package duckdbtest runs DuckDB in a browser, which reads Parquet files by ranges over HTTP. It must never know what a
-// query computes.
+// Package duckdbtest runs DuckDB: in Node.js, and in a browser, which reads Parquet files by ranges over HTTP. It must
+// never know what a query computes.
 package duckdbtest
 
 import (

@@ -91,7 +91,9 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 		detail.GoneSince = goneSince(f.Runs)
 		d.Snapshot.Services[i].Item = detail.Item()
 		d.market.Add(f.Category, i, &o.prices)
-		addNetworkPrices(d.networks, i, o.endpoints)
+		for _, p := range newNetworkPrices(&o) {
+			d.networks.AddPrices(p.Network, i, p.USD, p.PlausibleUSD, nil)
+		}
 		d.claims[i] = listClaims(f, d.options.Now)
 		isStable := findUnstable(findPayToChanges(f), d.options.Now) == ""
 		if !isStable {

@@ -43,11 +43,7 @@ func readMadeUp(t *testing.T, file string) (list []madeUp) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
 		if name, ok := strings.CutPrefix(line, "# "); ok {
-			f := newService()
-			f.Slug, f.Category, f.ID = name, name, int64(len(list)+1)
-			f.BaseURL, f.CreatedAt = "https://"+name+".test", *ago(300 * 24 * time.Hour)
-			f.LastCheckedAt, f.LastSuccessAt, f.LastStatus = ago(5*time.Minute), ago(5*time.Minute), new(site.StatusOnline)
-			list = append(list, madeUp{name: name, facts: f})
+			list = append(list, newMadeUp(name, int64(len(list)+1)))
 			continue
 		}
 		if len(list) == 0 {
@@ -73,6 +69,15 @@ func readMadeUp(t *testing.T, file string) (list []madeUp) {
 		}
 	}
 	return list
+}
+
+// newMadeUp returns a service that was listed 300 days ago and is online, without an endpoint.
+func newMadeUp(name string, id int64) madeUp {
+	f := newService()
+	f.Slug, f.Category, f.ID = name, name, id
+	f.BaseURL, f.CreatedAt = "https://"+name+".test", *ago(300 * 24 * time.Hour)
+	f.LastCheckedAt, f.LastSuccessAt, f.LastStatus = ago(5*time.Minute), ago(5*time.Minute), new(site.StatusOnline)
+	return madeUp{name: name, facts: f}
 }
 
 // addFact adds a fact that one line states.
@@ -282,6 +287,17 @@ func TestServicesMadeToFool(t *testing.T) {
 	checkMadeUp(t, list)
 }
 
+// pickOf returns the pick of a service whose row has all that a pick needs but, perhaps, the verdict.
+func pickOf(d *site.ServiceDetail) *site.Pick {
+	row := &site.ServiceRow{ServiceListItem: d.Item()}
+	row.Status, row.RiskLevel = site.StatusOnline, site.RiskClean
+	row.Assessment.PaymentReady, row.Assessment.LastSuccessAt = true, new(site.NewTime(now))
+	row.Assessment.Traction.OrganicBuyers30d = d.Assessment.Traction.OrganicBuyers30d
+	row.Endpoints = []site.RowEndpoint{{Method: "GET", Path: "/x", Networks: []string{"BSE"}, Payable: true,
+		PriceUSD: new("0.00001"), PricesUSD: map[string]string{"BSE": "0.00001"}}}
+	return directory.PicksOf(row, now)
+}
+
 // TestWaysToGame tries ways to a better place than a service deserves, all in one directory. No way makes a service one
 // that is safe to pay, which lists, picks and badges need, none takes a settlement from somebody else, and none puts a
 // warning on a bystander. What a way costs the one who tries it is its verdict.
@@ -302,15 +318,6 @@ func TestWaysToGame(t *testing.T) {
 	snapshot := judgeAll(f, now)
 	for i := range snapshot.Services {
 		services[snapshot.Services[i].Detail.Slug] = &snapshot.Services[i].Detail
-	}
-	// pickOf returns the pick of a service whose row has all that a pick needs but, perhaps, the verdict.
-	pickOf := func(d *site.ServiceDetail) *site.Pick {
-		row := &site.ServiceRow{ServiceListItem: d.Item()}
-		row.Status, row.RiskLevel = site.StatusOnline, site.RiskClean
-		row.Assessment.PaymentReady, row.Assessment.LastSuccessAt = true, new(site.NewTime(now))
-		row.Endpoints = []site.RowEndpoint{{Method: "GET", Path: "/x", Networks: []string{"BSE"}, Payable: true,
-			PriceUSD: new("0.00001"), PricesUSD: map[string]string{"BSE": "0.00001"}}}
-		return directory.PicksOf(row, now)
 	}
 	for _, way := range []struct{ aim, way, service, costs string }{
 		{"price", "ask for so little that it is a typing error", "wrong-decimals-low", site.AdviceUnknown},

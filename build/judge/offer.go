@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -105,16 +106,15 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	}
 }
 
-// addNetworkPrices adds to a market of networks the lowest counted price of the ith service on each network that needs
-// nothing first.
-func addNetworkPrices(m *price.Market, i int, endpoints []site.Endpoint) {
+// newNetworkPrices returns the lowest counted price on each network that needs nothing first, by network.
+func newNetworkPrices(o *offer) []site.NetworkPrice {
 	lowest, plausible := map[string]*site.Decimal{}, map[string]*site.Decimal{}
 	lower := func(of map[string]*site.Decimal, network string, usd *site.Decimal) {
 		if usd != nil && (of[network] == nil || usd.Compare(*of[network]) < 0) {
 			of[network] = usd
 		}
 	}
-	for _, e := range endpoints {
+	for _, e := range o.endpoints {
 		for k := range e.Pricing {
 			p := &e.Pricing[k]
 			usd, ok := p.CountedUSD()
@@ -126,9 +126,11 @@ func addNetworkPrices(m *price.Market, i int, endpoints []site.Endpoint) {
 			lower(plausible, network, price.IsPlausible(&usd))
 		}
 	}
-	for network, usd := range lowest {
-		m.AddPrices(network, i, *usd, plausible[network], nil)
+	var list []site.NetworkPrice
+	for _, network := range slices.Sorted(maps.Keys(lowest)) {
+		list = append(list, site.NetworkPrice{Network: network, USD: *lowest[network], PlausibleUSD: plausible[network]})
 	}
+	return list
 }
 
 // insertSorted adds s to a sorted set, unless s is empty.

@@ -41,6 +41,8 @@ type serviceInput struct {
 	Volume          []site.VolumePoint
 	OlderVolume     olderVolume
 	Buyers          []site.BuyersPoint
+	AllBuyers       []site.NumberedBuyer
+	NetworkPrices   []site.NetworkPrice
 	Settlements     site.Settlements
 	Incidents       []site.IncidentDetail
 }
@@ -71,6 +73,7 @@ func (d *Directory) input(i int) *serviceInput {
 		b.Rank = d.market.Rank(f.Category, i, &o.prices)
 	}
 	b.Volume, b.OlderVolume, b.Buyers = d.revenue.series(i)
+	b.AllBuyers, b.NetworkPrices = d.revenue.buyers(i), newNetworkPrices(&o)
 	b.Settlements = d.revenue.settlements(i)
 	addCharges(b.Detail.Endpoints, f, &b.Settlements, d.options.Now)
 	return b
@@ -103,6 +106,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
 			Prices:     b.History.Points(), Volume: b.Volume, Buyers: b.Buyers, Settlements: b.Settlements,
+			AllBuyers: b.AllBuyers, NetworkPrices: b.NetworkPrices,
 			Incidents: b.Incidents,
 			Scores:    newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
 		},

@@ -305,12 +305,35 @@ func addOrganic(t *site.Traction, e *monthSums, of *ledger.ServiceBuyers) {
 	t.SelfBuyers30d, t.ScoutBuyers30d = new(of.Self.Buyers), new(of.Scouts.Buyers)
 }
 
+// buyers returns what each buyer paid the recipients of the ith service in 30 days, by number, and first what nobody
+// knows the payers of. It returns none unless the service is measured.
+func (t *revenueIndex) buyers(i int) []site.NumberedBuyer {
+	of := t.byService[t.services[i].ID]
+	if status, _, _ := t.status(i); status != site.TractionMeasured {
+		return nil
+	}
+	e := &t.revenues[i]
+	unknown, usd := e.count30, e.total30
+	var list []site.NumberedBuyer
+	if of != nil {
+		for _, b := range of.All {
+			unknown -= b.Settlements
+			usd = usd.minus(usdOrZero(string(b.USD)))
+		}
+		list = of.All
+	}
+	if unknown <= 0 {
+		return list
+	}
+	return append([]site.NumberedBuyer{{Kind: site.BuyerUnknown, Settlements: unknown, USD: usd.decimal()}}, list...)
+}
+
 // release drops the revenue of the ith service. It leaves the numbers that its traction points to.
 func (t *revenueIndex) release(i int) {
 	e := &t.revenues[i]
 	e.via, e.days, e.history = nil, nil, nil
 	if of := t.byService[t.services[i].ID]; of != nil {
-		of.TopUSD, of.TopBuyers, of.BuyerDays, of.Amounts = nil, nil, nil, nil
+		of.All, of.TopUSD, of.TopBuyers, of.BuyerDays, of.Amounts = nil, nil, nil, nil, nil
 	}
 }
 

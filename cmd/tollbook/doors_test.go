@@ -1,6 +1,8 @@
 package main
 
 import (
+	"compress/gzip"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -94,9 +96,30 @@ func TestDoorsOfCrowdAgree(t *testing.T) { // not parallel: it needs the whole m
 	t.Logf("levels %v", levels)
 }
 
+// readColumn returns a column of a table to download, by its key.
+func readColumn(t *testing.T, h http.Handler, table, key, column string) map[string]string {
+	t.Helper()
+	r := httptest.NewRecorder()
+	h.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/data/"+table+".csv.gz", nil))
+	zip, err := gzip.NewReader(r.Body)
+	if err != nil {
+		t.Fatalf("GET /data/%s.csv.gz: %d %v", table, r.Code, err)
+	}
+	rows, err := csv.NewReader(zip).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, of := slices.Index(rows[0], column), slices.Index(rows[0], key)
+	values := map[string]string{}
+	for _, row := range rows[1:] {
+		values[row[of]] = row[at]
+	}
+	return values
+}
+
 // checkDoors checks for each service of a directory that the record, the list, the search, the page, its Markdown, its
-// feed, the badge, the look-ups, the commands check and show, /v1/best, the picks and the tools of MCP say the same
-// about paying it. It returns the number of services by level.
+// feed, the badge, the card, the tables, the look-ups, the commands check and show, /v1/best, the picks and the tools of
+// MCP say the same about paying it. It returns the number of services by level.
 func checkDoors(t *testing.T, handler http.Handler, directory string) map[string]int {
 	t.Helper()
 	server, err := mcp.New(mcp.Options{Reader: handler, Version: "test"})
@@ -147,13 +170,15 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 			}
 		}
 	}
+	services := readColumn(t, handler, "services", "slug", "advice_level")
+	endpoints := readColumn(t, handler, "endpoints", "endpoint_id", "verdict_level")
 	for _, row := range rows {
 		d := readDirectory[site.One[site.ServiceDetail]](t, handler, "/v1/services/"+row.Slug).Data
 		level := d.Assessment.Advice.Level
 		levels[level]++
 		words := display.AdviceLevel(level)
-		if row.AdviceLevel != level {
-			t.Errorf("%s: the list says %s, the record %s", row.Slug, row.AdviceLevel, level)
+		if row.AdviceLevel != level || services[row.Slug] != level {
+			t.Errorf("%s: the list says %s, the table %s, the record %s", row.Slug, row.AdviceLevel, services[row.Slug], level)
 		}
 		page := httptest.NewRecorder()
 		handler.ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/services/"+row.Slug+".html", nil))
@@ -214,6 +239,9 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 		payable := 0
 		for i := range d.Endpoints {
 			e := &d.Endpoints[i]
+			if endpoints[e.ID] != e.Verdict.Level {
+				t.Errorf("%s: %s is %s in the table, %s in the record", row.Slug, e.Path, endpoints[e.ID], e.Verdict.Level)
+			}
 			isAdvised := e.Verdict.IsAdvised()
 			if isAdvised && verdicts[level] != verdictListed || len(e.Verdict.Reasons) == 0 {
 				t.Errorf("%s is %s: its endpoint %s %s is %s", row.Slug, level, e.Method, e.Path, e.Verdict.Level)

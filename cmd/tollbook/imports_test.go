@@ -119,8 +119,8 @@ var directions = []struct {
 }
 
 // tests are the packages that exist for tests.
-var tests = []string{"build/buildtest", "build/data/datatest", "cmd/nodetest", "crawl/chain/chaintest",
-	"crawl/model/modeltest", "output/outputtest", "render/htmlcheck", "site/leaktest", "site/postgres/postgrestest",
+var tests = []string{"build/buildtest", "build/data/datatest", "build/data/figure/figuretest", "cmd/nodetest",
+	"crawl/chain/chaintest", "crawl/model/modeltest", "output/outputtest", "render/htmlcheck", "site/leaktest", "site/postgres/postgrestest",
 	"site/rail/railtest", "site/serve/edge/edgetest", "site/testgate"}
 
 // TestImports compares the imports of all packages with the directions.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
 )
@@ -261,6 +263,7 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		facts ledger.BuyerFacts
 		usd   *big.Rat
 	}
+	numbers, addresses := map[string]int64{}, map[int64][]string{} // of all buyers, and of those of each service
 	for id := int64(1); id <= 10; id++ {
 		buyers, days, amounts := map[string]*buyer{}, map[time.Time]map[string]bool{}, map[string]int64{}
 		for _, s := range list {
@@ -306,14 +309,21 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		})
 		self := new(big.Rat)
 		for _, b := range ranked { // no account of trades pays so many recipients that it is a scout
-			switch facts := b.facts; {
+			facts, kind := b.facts, site.BuyerOrganic
+			switch {
 			case slices.ContainsFunc(recipients, func(r ledger.Recipient) bool { return r.Address == facts.Address }):
 				self.Add(self, b.usd) // all services have one operator
 				s.Self.Buyers++
 				s.Self.Settlements += facts.Settlements30d
+				kind = site.BuyerRelative
 			case facts.FirstDay.Before(facts.LastDay):
 				s.Returning30d++
 			}
+			numbers[facts.Address] = 0
+			s.All = append(s.All, site.NumberedBuyer{Kind: kind, Settlements: facts.Settlements30d,
+				USD: site.Decimal(facts.USD30d), FirstDay: int(facts.FirstDay.Unix() / 86400),
+				LastDay: int(facts.LastDay.Unix() / 86400)})
+			addresses[id] = append(addresses[id], facts.Address)
 		}
 		if len(ranked) > 0 {
 			s.Self.USD, s.Scouts.USD = decimal(self), "0"
@@ -340,6 +350,17 @@ func naiveRevenue(list []ledger.Settlement, now time.Time, recipients []ledger.R
 			return x.Cmp(y)
 		})
 		out.Services = append(out.Services, s)
+	}
+
+	for i, address := range slices.Sorted(maps.Keys(numbers)) {
+		numbers[address] = int64(i + 1)
+	}
+	for i := range out.Services {
+		of := &out.Services[i]
+		for k := range of.All {
+			of.All[k].Number = numbers[addresses[of.ServiceID][k]]
+		}
+		slices.SortFunc(of.All, func(a, b site.NumberedBuyer) int { return cmp.Compare(a.Number, b.Number) })
 	}
 
 	// all that counts

@@ -42,8 +42,6 @@ func DuckDB(folder, base string, asOf time.Time) ([]string, error) {
 			strings.Join(columns, ", "), strings.Join(quoted, ", ")))
 	}
 	list = append(list, `CREATE VIEW current_prices AS SELECT e.method, e.path, p.* FROM prices p
-JOIN endpoints e USING (endpoint_id) WHERE p.until IS NULL`,
-		`CREATE VIEW service_networks AS SELECT slug, trim(unnest(CAST(networks AS VARCHAR[])), '"') AS network
-FROM services`)
+JOIN endpoints e USING (endpoint_id) WHERE p.until IS NULL`)
 	return append(list, statements(asOf)...), nil
 }

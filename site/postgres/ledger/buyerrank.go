@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +19,7 @@ type rankedBuyer struct {
 	purchases
 }
 
-// rank sorts the month's buyers of each service by amount, then address. It reads addresses only of buyers that may be
-// among the first: all that share the last rank, because the address decides.
+// rank sorts the month's buyers of each service by amount, then address, and numbers all of them.
 func (b *buyerReader) rank(ctx context.Context) error {
 	lists := map[int64][]rankedBuyer{}
 	recipients := map[int64]int{} // of each service; with several, a buyer may be in the list more than once
@@ -57,11 +57,11 @@ func (b *buyerReader) rank(ctx context.Context) error {
 		for i := range min(largestBuyers, len(list)) {
 			s.TopUSD = append(s.TopUSD, list[i].value.String())
 		}
+		for i := range s.All {
+			addresses[s.All[i].Number] = ""
+		}
 		for len(list) > maxBuyers && list[len(list)-1].value.compare(list[maxBuyers-1].value) < 0 {
 			list = list[:len(list)-1]
-		}
-		for i := range list {
-			addresses[list[i].payer] = ""
 		}
 		lists[service] = list
 	}
@@ -69,6 +69,7 @@ func (b *buyerReader) rank(ctx context.Context) error {
 	if err := b.readAddresses(ctx, addresses); err != nil {
 		return err
 	}
+	b.numberBuyers(addresses)
 	for service, list := range lists {
 		for i := range list {
 			list[i].address = addresses[list[i].payer]
@@ -120,7 +121,7 @@ func (b *buyerReader) findScouts() (map[int64]bool, error) {
 }
 
 // classify sums the buyers of a service by kind: relatives, scouts, and of all others those that came back. It adds the
-// others to those of the service's category.
+// others to those of the service's category. Until numberBuyers, the number of a buyer is that of its account.
 func (b *buyerReader) classify(s *ServiceBuyers, list []rankedBuyer, scouts map[int64]bool,
 	organic map[string]map[int64]*purchases) {
 	var self, byScouts money
@@ -132,12 +133,16 @@ func (b *buyerReader) classify(s *ServiceBuyers, list []rankedBuyer, scouts map[
 	}
 	for i := range list {
 		p := &list[i]
+		buyer := site.NumberedBuyer{Number: p.payer, Kind: site.BuyerOrganic, Settlements: p.n,
+			USD: site.Decimal(p.value.String()), FirstDay: int(p.first), LastDay: int(p.last)}
 		switch {
 		case b.relatives[relative{b.operators[s.ServiceID], p.payer}]:
+			buyer.Kind = site.BuyerRelative
 			self = self.plus(p.value)
 			s.Self.Buyers++
 			s.Self.Settlements += p.n
 		case scouts[p.payer]:
+			buyer.Kind = site.BuyerScout
 			byScouts = byScouts.plus(p.value)
 			s.Scouts.Buyers++
 			s.Scouts.Settlements += p.n
@@ -149,8 +154,26 @@ func (b *buyerReader) classify(s *ServiceBuyers, list []rankedBuyer, scouts map[
 				sumOf(of, p.payer).add(p.n, p.value, p.first, p.last, p.networks)
 			}
 		}
+		s.All = append(s.All, buyer)
 	}
 	s.Self.USD, s.Scouts.USD = self.String(), byScouts.String()
+}
+
+// numberBuyers numbers all buyers in the order of their addresses, which the database does not decide.
+func (t *revenueReader) numberBuyers(addresses map[int64]string) {
+	order := slices.SortedFunc(maps.Keys(addresses), func(a, b int64) int {
+		return cmp.Compare(addresses[a], addresses[b])
+	})
+	numbers := make(map[int64]int64, len(order))
+	for i, account := range order {
+		numbers[account] = int64(i + 1)
+	}
+	for _, s := range t.services {
+		for i := range s.All {
+			s.All[i].Number = numbers[s.All[i].Number]
+		}
+		slices.SortFunc(s.All, func(a, b site.NumberedBuyer) int { return cmp.Compare(a.Number, b.Number) })
+	}
 }
 
 // countCategories counts the buyers of each category, and of all together.

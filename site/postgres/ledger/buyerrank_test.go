@@ -1,11 +1,12 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
 )
@@ -40,7 +41,7 @@ func TestClassify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int64{101, 105}, slices.Sorted(maps.Keys(scouts))); diff != "" {
+	if diff := gocmp.Diff([]int64{101, 105}, slices.Sorted(maps.Keys(scouts))); diff != "" {
 		t.Errorf("scouts (-want +got):\n%s", diff)
 	}
 	var list []rankedBuyer
@@ -54,14 +55,24 @@ func TestClassify(t *testing.T) {
 		b.classify(&got[i], list, scouts, organic)
 	}
 	b.countCategories(organic)
-	if diff := cmp.Diff([]CategoryBuyers{{"", 2, 1}, {"AI", 2, 1}}, b.revenue.Categories); diff != "" {
+	if diff := gocmp.Diff([]CategoryBuyers{{"", 2, 1}, {"AI", 2, 1}}, b.revenue.Categories); diff != "" {
 		t.Errorf("buyers of the category (-want +got):\n%s", diff)
 	}
-	want := []ServiceBuyers{
-		{ServiceID: 1, Self: BuyerSum{1, 2, "1.5"}, Scouts: BuyerSum{1, 2, "1.5"}, Returning30d: 1},
-		{ServiceID: 2, Self: BuyerSum{USD: "0"}, Scouts: BuyerSum{2, 4, "3"}, Returning30d: 1},
+	buyer := func(account int64, kind string, last int) site.NumberedBuyer {
+		return site.NumberedBuyer{Number: account, Kind: kind, Settlements: 2, USD: "1.5", FirstDay: 5, LastDay: last}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	want := []ServiceBuyers{
+		{ServiceID: 1, Self: BuyerSum{1, 2, "1.5"}, Scouts: BuyerSum{1, 2, "1.5"}, Returning30d: 1,
+			All: []site.NumberedBuyer{buyer(101, site.BuyerScout, 9), buyer(102, site.BuyerOrganic, 9),
+				buyer(103, site.BuyerOrganic, 5), buyer(105, site.BuyerRelative, 9)}},
+		{ServiceID: 2, Self: BuyerSum{USD: "0"}, Scouts: BuyerSum{2, 4, "3"}, Returning30d: 1,
+			All: []site.NumberedBuyer{buyer(101, site.BuyerScout, 9), buyer(102, site.BuyerOrganic, 9),
+				buyer(103, site.BuyerOrganic, 5), buyer(105, site.BuyerScout, 9)}},
+	}
+	for i := range got {
+		slices.SortFunc(got[i].All, func(a, b site.NumberedBuyer) int { return cmp.Compare(a.Number, b.Number) })
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("buyers by kind (-want +got):\n%s", diff)
 	}
 }

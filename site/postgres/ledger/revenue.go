@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"tollbook/site"
 )
 
 // Recipient is an address that a service asked to be paid to.
@@ -128,11 +130,12 @@ type ServiceBuyers struct {
 	// Buyers, settlements and dollars of 30 days by relatives: recipients of the service's operator. And those by scouts
 	// that are no relatives.
 	Self, Scouts BuyerSum
-	Returning30d int64         // other buyers that paid on at least two UTC days of 30
-	TopUSD       []string      // what the three largest buyers paid in 30 days, largest first
-	TopBuyers    []BuyerFacts  // of 30 days, at most 100, by USD, then address
-	BuyerDays    []BuyerDay    // the last 90 days, oldest first, those with a buyer
-	Amounts      []AmountCount // of 30 days, ascending
+	Returning30d int64                // other buyers that paid on at least two UTC days of 30
+	All          []site.NumberedBuyer // of 30 days, by number
+	TopUSD       []string             // what the three largest buyers paid in 30 days, largest first
+	TopBuyers    []BuyerFacts         // of 30 days, at most 100, by USD, then address
+	BuyerDays    []BuyerDay           // the last 90 days, oldest first, those with a buyer
+	Amounts      []AmountCount        // of 30 days, ascending
 }
 
 // CategoryBuyers counts who paid the services of a category, "" for all services, in 30 days. An account counts once, and not for what it paid
