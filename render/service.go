@@ -136,7 +136,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, d.PriceCondition, e.calendar),
 		Grades:     chart.NewGrades(l.Scores, e.calendar),
-		PriceRank:  money.Rank(d.Assessment.Economics.CategoryPercentile),
+		PriceRank:  money.Rank(&d.Assessment.Economics, d.Category),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		ScoresJSON: e.pages.href(seriesKey("scores", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
