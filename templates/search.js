@@ -139,9 +139,9 @@
 		return item;
 	};
 	const row = (s) => {
-		const page = settings.service.replace("_", s.slug);
-		const lead = make("th", { scope: "row", class: "lead" },
-			make("a", { href: page }, make("bdi", {}, words(s.name, 100) || "(no name)")), " ");
+		const page = settings.service.replace("_", s.slug), name = words(s.name, 100) || "(no name)";
+		const lead = make("th", { scope: "row", class: "lead", "aria-label": name },
+			make("a", { href: page }, make("bdi", {}, name)), " ");
 		const to = settings.categories[s.category];
 		lead.append(make(to ? "a" : "span", to ? { class: "tag", href: to } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));

@@ -220,8 +220,8 @@ var All = []Route{
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list of services " +
 		"as HTML pages.",
 		Params: []Param{
-			{Name: "sort", Kind: KindChoice, Values: site.Orders, Default: site.OrderNewest,
-				About: "Order of the list"},
+			{Name: "sort", Kind: KindChoice, Values: site.PageOrders, Default: site.OrderNewest,
+				About: "Order of the list; uptime is that of 30 days"},
 			paramPage,
 		}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "One service as " +
