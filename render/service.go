@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tollbook/render/chart"
 	"tollbook/render/guide"
@@ -39,6 +40,7 @@ type service struct {
 	PricesJSON    string
 	ScoresJSON    string
 	PriceRank     string           // "" if unknown
+	Website       string           // "" without one, or if it is the base URL
 	Spread        *chart.Histogram // of the category's prices, with this one; nil without a rank
 	Badge         string           // address of the image
 	BadgeKey      string
@@ -145,6 +147,9 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Feed: serviceFeedKey(d.Slug, ".json"), Calendar: serviceCalendarKey(d.Slug),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)), DaysCSV: e.pages.href(routes.DaysKey(d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
+	}
+	if w := d.WebsiteURL; w != nil && strings.TrimSuffix(*w, "/") != strings.TrimSuffix(d.BaseURL, "/") {
+		s.Website = *w
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)
 	s.Strip.Months = chart.NewUptimeMonths(l.Scores, e.calendar)

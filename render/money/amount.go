@@ -107,11 +107,10 @@ func Rank(e *site.Economics, category string) string {
 		}
 		return "Cheaper than all " + display.Plural(int64(others), "other", "others") + " in " + category
 	}
-	number := display.Number(int64(dearer))
 	if dearer == 0 {
-		number = "none"
+		return "None of " + display.Plural(int64(others), "other", "others") + " in " + category + " asks for more"
 	}
-	return "Cheaper than " + number + " of " + display.Plural(int64(others), "other", "others") + " in " + category
+	return "Cheaper than " + display.Number(int64(dearer)) + " of " + display.Plural(int64(others), "other", "others") + " in " + category
 }
 
 // IsMeaningless reports whether a service asks this amount now on a test network, or in dollars that are not counted:

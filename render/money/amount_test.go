@@ -73,7 +73,7 @@ func TestRank(t *testing.T) {
 		want           string
 	}{
 		{nil, nil, ""}, {new(11), new(13), "Cheaper than 11 of 13\u00a0others in Data"},
-		{new(0), new(13), "Cheaper than none of 13\u00a0others in Data"},
+		{new(0), new(13), "None of 13\u00a0others in Data asks for more"},
 		{new(13), new(13), "Cheaper than all 13\u00a0others in Data"}, {new(1), new(1), "Cheaper than the only other in Data"},
 	} {
 		if got := Rank(&site.Economics{CategoryDearer: test.dearer, CategoryOthers: test.others}, "Data"); got != test.want {
