@@ -386,7 +386,7 @@ const changed = async (where) => {
 	const context = await browser.newContext();
 	const page = await watched(context, where);
 	await page.goto(where + "/changes");
-	const rows = page.locator("[data-service]"), all = await rows.count(), field = page.getByLabel("Service");
+	const rows = page.locator("[data-service]"), all = await rows.count(), field = page.getByLabel("Service", { exact: true });
 	const [, { value, words }] = await field.locator("option").evaluateAll((list) => list.map((o) => ({ value: o.value, words: o.text })));
 	const own = async () => new Set(await page.locator("[data-service]:visible").evaluateAll((list) => list.map((e) => e.dataset.service)));
 	await field.selectOption(value);
