@@ -204,7 +204,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
 		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true,
-		Advice: d.Assessment.Advice.Level, Preview: preview(d), Now: newestFact(d), Body: s,
+		Card: serviceCardKey(d.Slug), Preview: preview(d), Now: newestFact(d), Body: s,
 	}
 }
 
