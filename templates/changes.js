@@ -2,12 +2,12 @@
 // reader chooses. Without this script the page has all of them, and each service's page has its own.
 (() => {
 	"use strict";
-	const field = document.querySelector(".by-service"), select = field?.querySelector("select");
+	const select = document.querySelector(".by-service select");
 	if (!select) return; // an empty directory, or a template of the operator's
 	const show = (slug) => {
-		for (const row of document.querySelectorAll("[data-service]")) row.hidden = slug !== "" && row.dataset.service !== slug;
+		for (const row of document.querySelectorAll("[data-of]")) row.hidden = slug !== "" && row.dataset.of !== slug;
 		for (const day of document.querySelectorAll(".day"))
-			day.hidden = !day.querySelector("[data-service]:not([hidden])");
+			day.hidden = !day.querySelector("[data-of]:not([hidden])");
 	};
 	const chosen = () => new URLSearchParams(location.search).get("service") ?? "";
 	const read = () => {
@@ -23,6 +23,5 @@
 		show(select.value);
 	});
 	addEventListener("pageshow", read);
-	field.hidden = false;
 	read();
 })();

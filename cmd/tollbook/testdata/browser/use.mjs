@@ -386,17 +386,17 @@ const changed = async (where) => {
 	const context = await browser.newContext();
 	const page = await watched(context, where);
 	await page.goto(where + "/changes");
-	const rows = page.locator("[data-service]"), all = await rows.count(), field = page.getByLabel("Service", { exact: true });
+	const rows = page.locator("[data-of]"), all = await rows.count(), field = page.getByLabel("Service", { exact: true });
 	const [, { value, words }] = await field.locator("option").evaluateAll((list) => list.map((o) => ({ value: o.value, words: o.text })));
-	const own = async () => new Set(await page.locator("[data-service]:visible").evaluateAll((list) => list.map((e) => e.dataset.service)));
+	const own = async () => new Set(await page.locator("[data-of]:visible").evaluateAll((list) => list.map((e) => e.dataset.of)));
 	await field.selectOption(value);
 	expect(`${where}/changes: the services of the changes shown for ${words}`, [...await own()], [value]);
-	expect(`${where}/changes: days without a change`, await page.locator(".day:visible:not(:has([data-service]:not([hidden])))").count(), 0);
+	expect(`${where}/changes: days without a change`, await page.locator(".day:visible:not(:has([data-of]:not([hidden])))").count(), 0);
 	await page.reload();
 	expect(`${where}/changes: the services after a reload`, [...await own()], [value]);
 	await field.selectOption("");
 	expect(`${where}/changes: the address of all changes`, address(page), "");
-	expect(`${where}/changes: all changes again`, await page.locator("[data-service]:visible").count(), all);
+	expect(`${where}/changes: all changes again`, await page.locator("[data-of]:visible").count(), all);
 	await context.close();
 };
 
