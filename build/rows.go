@@ -140,6 +140,9 @@ func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
 		if i < len(l.Terms) { // else the service is set aside
 			e.Payable = l.Terms[i].Payable
 		}
+		if level := l.Detail.Endpoints[i].Verdict.Level; level != l.Item.AdviceLevel {
+			e.Verdict = level
+		}
 		row.Endpoints = append(row.Endpoints, e)
 	}
 	return row

@@ -126,7 +126,7 @@
 	};
 	const networkChips = (codes) =>
 		codes.length === 0 ? unknown() : make("ul", { class: "chips" }, ...codes.map(chip));
-	const offer = (e) => {
+	const offer = (e, level) => {
 		const item = make("li", {}, make("code", {}, make("bdi", {}, words(e.method, 32) + " " + words(e.path, 300))));
 		const network = effective("network"), split = network && e.prices_usd;
 		const usd = split ? e.prices_usd[network] ?? null : e.price_usd;
@@ -134,6 +134,7 @@
 		if (usd !== null) item.append(" ", make("strong", {}, dollars(usd)), ...condition(needs));
 		const on = (split ? [network] : e.networks).map((code) => valueText("network", code)).join(", ");
 		if (on) item.append(" ", make("span", { class: "on" }, "on ", make("bdi", {}, on)));
+		item.append(" ", cells.adviceMark(e.verdict ?? level));
 		const about = words(e.description ?? "", 180);
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
 		return item;
@@ -150,7 +151,7 @@
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
 		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
-			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map(offer)));
+			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map((e) => offer(e, s.advice_level))));
 		const cell = (label, kind, value) =>
 			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, ...[value].flat());
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),

@@ -111,6 +111,8 @@ type offer struct {
 	// absent.
 	PriceCondition  *string           `json:"price_condition"`
 	PriceConditions map[string]string `json:"price_conditions"`
+	// Verdict on the endpoint; "" in a response if it is that on the service.
+	Verdict string `json:"verdict"`
 }
 
 // setPrices sets the prices of endpoints, and their conditions, to those on a network.
@@ -144,7 +146,11 @@ func (r row) Offers() []offer {
 	if !site.IsAdvised(r.AdviceLevel) {
 		return nil
 	}
-	return r.Endpoints
+	offers := slices.Clone(r.Endpoints)
+	for i := range offers {
+		offers[i].Verdict = cmp.Or(offers[i].Verdict, r.AdviceLevel)
+	}
+	return offers
 }
 
 // Head is the head of a column that the reader can sort by.
