@@ -11,20 +11,23 @@ import (
 // TestPageOrder checks that pages list what must not be paid after everything else, each part in the order.
 func TestPageOrder(t *testing.T) {
 	t.Parallel()
-	var items []*site.ServiceListItem
+	var listed []*site.Listing
 	for i, level := range []string{site.AdviceDoNotPay, site.AdviceGood, site.AdviceUnknown, site.AdviceDoNotPay,
 		site.AdviceCaution} {
-		items = append(items, &site.ServiceListItem{Slug: level + string(rune('0'+i)), AdviceLevel: level, EndpointCount: i})
-	}
-	var got []string
-	for _, item := range pageOrder(items, site.OrderEndpoints) {
-		got = append(got, item.Slug)
+		listed = append(listed, &site.Listing{Uptime30d: new(float64(i)), Item: site.ServiceListItem{AdviceLevel: level,
+			Slug: level + string(rune('0'+i)), EndpointCount: i, AvgResponseTimeMS: new(9 - i)}})
 	}
 	want := []string{"caution4", "unknown2", "good1", "do_not_pay3", "do_not_pay0"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
+	for _, order := range []string{site.OrderEndpoints, site.OrderUptime, site.OrderResponse} {
+		var got []string
+		for _, item := range pageOrder(listed, order) {
+			got = append(got, item.Slug)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", order, diff)
+		}
 	}
-	if items[0].EndpointCount != 0 {
+	if listed[0].Item.EndpointCount != 0 {
 		t.Error("the list itself was sorted")
 	}
 }

@@ -21,13 +21,17 @@ func countPages(services int, groups []*render.Group) map[string]int {
 
 // pageOrder returns the services in the order of a list's pages. Those that must not be paid come last, whatever the order:
 // a page recommends its first rows. The JSON has the order alone.
-func pageOrder(items []*site.ServiceListItem, order string) []*site.ServiceListItem {
-	ordered := slices.Clone(items)
-	site.Sort(ordered, order)
-	slices.SortStableFunc(ordered, func(a, b *site.ServiceListItem) int {
-		return cmp.Compare(rankOfVerdict(a), rankOfVerdict(b))
+func pageOrder(listed []*site.Listing, order string) []*site.ServiceListItem {
+	ordered := slices.Clone(listed)
+	site.SortForPage(ordered, order)
+	slices.SortStableFunc(ordered, func(a, b *site.Listing) int {
+		return cmp.Compare(rankOfVerdict(&a.Item), rankOfVerdict(&b.Item))
 	})
-	return ordered
+	items := make([]*site.ServiceListItem, len(ordered))
+	for i, l := range ordered {
+		items[i] = &l.Item
+	}
+	return items
 }
 
 func rankOfVerdict(item *site.ServiceListItem) int {
@@ -39,9 +43,9 @@ func rankOfVerdict(item *site.ServiceListItem) int {
 
 // writeListPages writes the pages of the list of services in one order. The first page of the default order is also
 // the page without parameters.
-func writeListPages(items []*site.ServiceListItem, order string, renderer *render.Renderer,
+func writeListPages(listed []*site.Listing, order string, renderer *render.Renderer,
 	put func(string, []byte, error) error) error {
-	ordered := pageOrder(items, order)
+	ordered := pageOrder(listed, order)
 	for page := 1; page == 1 || (page-1)*render.PageRows < len(ordered); page++ {
 		meta := site.NewPaginationMeta(len(ordered), page, render.PageRows)
 		from := (page - 1) * render.PageRows
@@ -98,9 +102,9 @@ func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	if err := put(bare("home-page", "").Key(), home, err); err != nil {
 		return err
 	}
-	items := s.ListedItems()
-	for _, order := range site.Orders {
-		if err := writeListPages(items, order, renderer, put); err != nil {
+	listed := s.Listed()
+	for _, order := range site.PageOrders {
+		if err := writeListPages(listed, order, renderer, put); err != nil {
 			return err
 		}
 	}

@@ -23,14 +23,44 @@ type rowWriter struct {
 	total   int // services of the directory
 	add     addFunc
 	file    rowFile // all rows, from which answers are made
-	filed   []filedRow
+	// Encoded values of columns, by the place of the column: those of filters that the index has the values of.
+	values map[int]map[string]bool
+	filed  []filedRow
 }
 
 // newRowWriter returns a writer for the rows of total services. Rows also go to a temporary file at path until close is
 // called.
 func newRowWriter(total int, path string, add addFunc) *rowWriter {
-	return &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), terms: search.NewWeigher(),
+	w := &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), values: map[int]map[string]bool{}, terms: search.NewWeigher(),
 		add: add, file: rowFile{path: path}}
+	for _, p := range routes.Filters {
+		if p.Among == routes.AmongValues {
+			w.values[slices.IndexFunc(site.Columns, func(c site.Column) bool { return c.Name == p.Column })] = map[string]bool{}
+		}
+	}
+	return w
+}
+
+// listedValues returns the values that services have of filters whose values the index lists, by the filter's name.
+func (w *rowWriter) listedValues() (map[string][]string, error) {
+	listed := map[string][]string{}
+	for _, p := range routes.Filters {
+		if p.Among != routes.AmongValues {
+			continue
+		}
+		column := slices.IndexFunc(site.Columns, func(c site.Column) bool { return c.Name == p.Column })
+		all := []string{}
+		for encoded := range w.values[column] {
+			var set []string
+			if err := json.Unmarshal([]byte(encoded), &set); err != nil {
+				return nil, fmt.Errorf("decode values of column %s: %w", p.Column, err)
+			}
+			all = append(all, set...)
+		}
+		slices.Sort(all)
+		listed[p.Name] = slices.Compact(all)
+	}
+	return listed, nil
 }
 
 func (w *rowWriter) close() { w.file.close() }
@@ -60,6 +90,9 @@ func encodeRow(r *site.ServiceRow) (e encodedService, err error) {
 func (w *rowWriter) addRow(e encodedService) error {
 	w.terms.Add(e.weights)
 	w.columns.addValues(e.values)
+	for i := range w.values {
+		w.values[i][string(e.values[i])] = true
+	}
 	w.filed = append(w.filed, w.file.add(e.row))
 	if w.rows = append(w.rows, e.row); len(w.rows) == site.RowsPerBlock {
 		return w.writeBlock()
@@ -106,6 +139,9 @@ func newServiceRow(l *site.Listing, last *site.ServiceRow) *site.ServiceRow {
 		e := newRowEndpoint(&l.Detail.Endpoints[i], short)
 		if i < len(l.Terms) { // else the service is set aside
 			e.Payable = l.Terms[i].Payable
+		}
+		if level := l.Detail.Endpoints[i].Verdict.Level; level != l.Item.AdviceLevel {
+			e.Verdict = level
 		}
 		row.Endpoints = append(row.Endpoints, e)
 	}

@@ -214,7 +214,7 @@ func (g *lastGood) read(slug string) bool {
 	}
 	d := detail.Data
 	l := &site.Listing{Item: d.Item(), Trend: site.TrendOf(&d.Assessment.Traction),
-		ListingDetail: &site.ListingDetail{Detail: d}}
+		Uptime30d: d.Uptime.D30, ListingDetail: &site.ListingDetail{Detail: d}}
 	if len(g.files) == 0 {
 		g.list()
 	}

@@ -65,6 +65,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := w.writeServices(ctx, rows, index.Lists, to); err != nil {
 		return err
 	}
+	if index.Values, err = rows.listedValues(); err != nil {
+		return err
+	}
 	if err := rows.addAnswers(examples, index.Slugs, w.now, cite); err != nil {
 		return fmt.Errorf("answer requests of examples: %w", err)
 	}

@@ -164,7 +164,7 @@ var scriptFiles = map[string][]string{
 	kindHome: {"chart.js"}, kindReference: {"reference.js"}, kindTypes: {"types.js"},
 	kindCompare: {"compare.js"}, kindSearch: {"search.js"},
 	kindService: {"chart.js", "request.js"}, kindSource: {"chart.js"}, kindFacilitators: {"chart.js"},
-	kindFacilitator: {"chart.js"},
+	kindFacilitator: {"chart.js"}, kindChanges: {"changes.js"},
 }
 
 // documentStyles are the files of the stylesheet of guides and of the reference, which are long and need no others.

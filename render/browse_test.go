@@ -115,7 +115,8 @@ func TestChangesPage(t *testing.T) {
 	expect(t, newRenderer(t, s).ChangesPage,
 		In(".figures", HasText("90 days 6"), HasText("Prices 2"), HasText("Recipients 3"), HasText("Payment options "+
 			"1")),
-		Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")),
+		Nth(".by-service option", 1, HasAttr("value", "acme")),
+		Each(".changes > li[class]", HasAttr("data-of", "acme")), Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")),
 			In("a[href='/services/acme.html']"), HasText("GET /quote Base $0.002→$0.0025 up")),
 		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")),
 		In("link[type='application/feed+json']", HasAttr("href", "/feed.json")),

@@ -1,6 +1,10 @@
 package render
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -14,9 +18,35 @@ type changesBody struct {
 	Counts site.TypeCounts // of the last 90 days
 	Total  int64
 	Days   []changeDay
-	Shown  int
-	Atom   string // keys
-	JSON   string
+	// Services of these changes, those with the most first.
+	Services []changedService
+	Shown    int
+	Atom     string // keys
+	JSON     string
+}
+
+// changedService is a service with the number of its changes on the page.
+type changedService struct {
+	Slug, Name string
+	Count      int
+}
+
+// changedServices returns the services of changes, those with the most first.
+func changedServices(feed []*site.ChangeRecord) []changedService {
+	at := map[string]int{}
+	var services []changedService
+	for _, r := range feed {
+		i, seen := at[r.Slug]
+		if !seen {
+			i, at[r.Slug] = len(services), len(services)
+			services = append(services, changedService{Slug: r.Slug, Name: r.Name})
+		}
+		services[i].Count++
+	}
+	slices.SortFunc(services, func(a, b changedService) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Slug, b.Slug))
+	})
+	return services
 }
 
 // changeDay contains the changes of a UTC day, in groups by service and kind, that with the newest change first.
@@ -46,7 +76,7 @@ func (d *changeDay) add(c change) {
 func (e *Renderer) ChangesPage() ([]byte, error) {
 	c := e.snapshot.Changes
 	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile,
-		JSON: JSONFeedFile}
+		JSON: JSONFeedFile, Services: changedServices(c.Feed)}
 	for _, r := range c.Feed {
 		u := e.unitsOf(r.Slug)
 		date := r.ObservedAt.UTC().Format(display.DayLayout)

@@ -257,7 +257,7 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Caption, l.Heads = "Services, lowest price first", lists.NewHeads(lists.Uptime24h, "price", e.groupHref(g))
+	l.Caption, l.Heads = "Services, lowest price first", lists.NewHeads("price", e.groupHref(g))
 	filters, err := g.filters()
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type page struct {
 	Up          breadcrumb // the parent page; none if that is the home page
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
-	Advice      string // level of the advice on the page's service, which has a picture of its own; "" for none
+	Card        string // key of the page's own picture in previews of links; "" without one
 	Preview     string // title in previews of links; Title unless set
 	Body        any    // the value of the page's own template
 

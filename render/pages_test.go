@@ -196,12 +196,12 @@ func TestServicesPage(t *testing.T) {
 		Nth("tbody tr", 0, In("a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")),
 			In(".state-unknown", IsText("unknown")),
 			In("td[data-label='Price from']", IsText("—not known")),
-			In("td[data-label='Uptime, 24 hours']", IsText("—not known")), NoText("0%")),
+			In("td[data-label='Uptime, 30 days']", IsText("—not known")), NoText("0%")),
 		Nth("tbody tr", 2, In(".tag", IsText("AI")),
 			In(".state-online", In("use", HasAttr("href", "#mark-online")), IsText("online")),
 			In("td[data-label='Price from']", IsText("$0.01")),
 			In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
-			In("td[data-label='Uptime, 24 hours']", IsText("99.95%")), In("td[data-label='Response "+
+			In("td[data-label='Uptime, 30 days']", IsText("99.95%")), In("td[data-label='Response "+
 				"time, 24 hours']", IsText("120 ms"))),
 		In(".pager", NotIn("a[rel=prev]"), In("a[rel=next]", HasAttr("href", "/services/sort=newest/page=2.html")),
 			In("a[aria-current=page]", HasAttr("href", "/services.html"))))
@@ -408,7 +408,7 @@ func TestAssets(t *testing.T) {
 	if diff := cmp.Diff([]string{"assets/site.css", "assets/documents.css", "assets/source-serif-4.woff2",
 		"assets/source-serif-4.txt",
 		"favicon.svg", "apple-touch-icon.png", "favicon.ico",
-		"assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/home.js", "assets/reference.js",
+		"assets/changes.js", "assets/compare.js", "assets/facilitator.js", "assets/facilitators.js", "assets/home.js", "assets/reference.js",
 		"assets/search.js", "assets/service.js", "assets/site.js", "assets/source.js", "assets/submit.js", "assets/types.js",
 		"assets/local-search.js"}, names); diff != "" {
 		t.Fatalf("assets (-want +got):\n%s", diff)

@@ -76,21 +76,18 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	return append(icons, Asset{touchIconKey, touch}, Asset{oldIconKey, card.ICO(oldIconSize, old)}), nil
 }
 
-// cardSet contains the cards of a directory: its own, one for each level of the advice, and one for each category.
+// cardSet contains the cards of a directory: its own and one for each category.
 type cardSet struct {
 	directory  picture
-	advice     map[string]picture // of services
 	categories map[string]picture
 	files      []Asset
 }
 
-// picture returns the card of a page: that of the advice on its service, or that of its category. It returns that of
-// the directory for "", for a category without services, and for a name that cannot be drawn. What is said of a
-// service's card names the service, because all cards of a level are the same.
+// picture returns the card of a page: its own, or that of its category. It returns that of the directory for "", for a
+// category without services, and for a name that cannot be drawn.
 func (d *cardSet) picture(p *page) picture {
-	if one, ok := d.advice[p.Advice]; ok {
-		one.Alt = p.Preview
-		return one
+	if p.Card != "" {
+		return picture{p.Card, p.Preview, card.ServiceWidth, card.ServiceHeight}
 	}
 	if one, ok := d.categories[p.Category]; ok {
 		return one
@@ -98,8 +95,31 @@ func (d *cardSet) picture(p *page) picture {
 	return d.directory
 }
 
-// Pictures returns the cards as files. A service has none of its own, because drawing one takes longer than all of its
-// other files: its page uses that of its advice, and names the service and its price in the title of the preview.
+// serviceCardKey returns the key of a service's card.
+func serviceCardKey(slug string) string { return "services/" + slug + "/card.png" }
+
+// serviceCard returns the card of a service: its name, its lowest price and the verdict on it. The slug stands for a name
+// that cannot be drawn.
+func (e *ServiceRenderer) serviceCard(d *site.ServiceDetail) (Asset, error) {
+	s := &e.pages.site
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return Asset{}, fmt.Errorf("parse base address: %w", err)
+	}
+	c := card.Service{Site: cardText(s.Title, "x402"), Host: base.Host + base.Path, Colours: e.pages.colours,
+		Name: cardText(display.Name(d.Name), d.Slug), Level: d.Assessment.Advice.Level,
+		Verdict: display.AdviceLevel(d.Assessment.Advice.Level)}
+	if d.MinPriceUSD != nil {
+		c.Price = "from " + display.Dollars(*d.MinPriceUSD) + " a request"
+	}
+	if s.Sample {
+		c.Note = "Sample data"
+	}
+	data, err := c.PNG()
+	return Asset{serviceCardKey(d.Slug), data}, err
+}
+
+// Pictures returns the cards of the directory and of its categories as files. ServiceFiles has those of services.
 func (e *Renderer) Pictures() ([]Asset, error) {
 	d, err := e.cards()
 	if err != nil {
@@ -114,14 +134,6 @@ const (
 	maxCards      = 100
 	standardTitle = "What services charge per request, and whether they answer"
 )
-
-// adviceLines are the lines below a level of the advice on its card.
-var adviceLines = map[string]string{
-	site.AdviceGood:     "Checked without paying: it asks for a price and can be paid",
-	site.AdviceCaution:  "Something about this service is not as it should be",
-	site.AdviceDoNotPay: "A payment to this service is advised against",
-	site.AdviceUnknown:  "Not enough is known about this service yet",
-}
 
 // draw draws the cards, on all cores.
 func (e *Renderer) draw() (*cardSet, error) {
@@ -140,14 +152,6 @@ func (e *Renderer) draw() (*cardSet, error) {
 	}
 	cards, names := []card.Card{c}, []string{""}
 	alts, stems := []string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}, []string{"card"}
-	for _, level := range site.AdviceLevels {
-		of := c
-		of.Title, of.Line = display.AdviceLevel(level), adviceLines[level]
-		of.Colours.Ink, of.Colours.Accent = colours.OfAdvice(level), colours.OfAdvice(level)
-		cards, names, alts = append(cards, of), append(names, level), append(alts, of.Title)
-		stems = append(stems, "card-"+strings.ReplaceAll(level, "_", "-"))
-	}
-	levels := len(cards) - 1
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
 	for _, g := range largest[:min(maxCards, len(largest))] {
@@ -173,14 +177,12 @@ func (e *Renderer) draw() (*cardSet, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	d := &cardSet{advice: map[string]picture{}, categories: map[string]picture{}, files: files}
+	d := &cardSet{categories: map[string]picture{}, files: files}
 	for i, f := range files {
 		one := picture{f.Key, alts[i], card.Width, card.Height}
 		switch {
 		case i == 0:
 			d.directory = one
-		case i <= levels:
-			d.advice[names[i]] = one
 		default:
 			d.categories[names[i]] = one
 		}

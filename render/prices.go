@@ -47,5 +47,31 @@ func priceEvent(d *site.ServiceDetail, c *site.PriceChange) (homeEvent, *big.Rat
 	u := money.UnitsOf(d)
 	e.Old, e.OldTitle = u.Price(c.Network, c.AssetName, c.OldPrice)
 	e.New, e.NewTitle = u.Price(c.Network, c.AssetName, c.NewPrice)
+	if now := priceNow(d, c); now != "" && now != c.NewPrice {
+		text, _ := u.Price(c.Network, c.AssetName, now)
+		e.Note += "; now " + text
+	}
 	return e, ratio
+}
+
+// priceNow returns what the endpoint of a change asks for now, in atomic units; "" if it asks for several amounts or for
+// none. It differs from the new price of the newest record for up to an hour, because a service has one record of a
+// kind an hour.
+func priceNow(d *site.ServiceDetail, c *site.PriceChange) (now string) {
+	for i := range d.Endpoints {
+		e := &d.Endpoints[i]
+		if e.Method+" "+e.Path != c.Endpoint {
+			continue
+		}
+		for _, p := range e.Pricing {
+			if p.NetworkCAIP2 == nil || *p.NetworkCAIP2 != c.Network || p.AssetName != c.AssetName || p.Price == now {
+				continue
+			}
+			if now != "" {
+				return ""
+			}
+			now = p.Price
+		}
+	}
+	return now
 }

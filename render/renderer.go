@@ -61,6 +61,7 @@ type row struct {
 	*site.ServiceListItem
 	Chips    []money.Chip
 	Category string // key of its category's page, "" without
+	Uptime   *float64
 }
 
 // rows returns services as rows of a list.
@@ -88,7 +89,8 @@ func (e *Renderer) renderServiceRows() (map[string]template.HTML, error) {
 		item := &e.snapshot.Services[i].Item
 		b.Reset()
 		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow,
-			row{item, e.chips(item.Networks), e.shared.GroupKeys[item.Category]}); err != nil {
+			row{item, e.chips(item.Networks), e.shared.GroupKeys[item.Category],
+				e.snapshot.Services[i].Uptime30d}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
 		rows[item.Slug] = template.HTML(b.String()) // escaped by the template

@@ -57,7 +57,7 @@ func (e *Renderer) searchSettings() *lists.Settings {
 func (e *Renderer) searchURL() string { return e.pages.href(bareKey(searchRoute, "")) }
 
 // headSorts maps an order of the list to the order of a search that is the same.
-var headSorts = map[string]string{site.OrderCheapest: "price", site.OrderUptime: "uptime"}
+var headSorts = map[string]string{site.OrderCheapest: "price", site.OrderUptime: "uptime", site.OrderResponse: "speed"}
 
 // listHref returns the URL of all services in an order of searches: that of the list, if it has the order.
 func (e *Renderer) listHref(sort string) string {
@@ -72,11 +72,11 @@ func (e *Renderer) listHref(sort string) string {
 // listFilters returns the filters on the pages of all services in an order.
 func (e *Renderer) listFilters(order string) (template.HTML, error) {
 	f := lists.NewFilters(e.searchURL(), url.Values{}, e.listFacets())
-	for _, o := range site.Orders {
+	for _, o := range site.PageOrders {
 		f.Orders = append(f.Orders, lists.Link{Label: orderLabels[o][0], Href: e.pages.href(orderedKey(o, 1)),
 			Current: o == order})
 	}
-	for _, sort := range []string{"speed", site.OrderOrganicBuyers, site.OrderOrganicVolume} {
+	for _, sort := range []string{site.OrderOrganicBuyers, site.OrderOrganicVolume} {
 		f.Orders = append(f.Orders, lists.Link{Label: lists.OrderLabel(sort), Href: e.listHref(sort)})
 	}
 	return f.HTML()
@@ -127,9 +127,6 @@ func (e *Renderer) groupHref(g *Group) func(sort string) string {
 	return func(sort string) string {
 		if sort == headSorts[site.OrderCheapest] {
 			return e.pages.href(g.Key(1))
-		}
-		if sort == headSorts[site.OrderUptime] {
-			return "" // the column shows 24 hours, the order of a search is of 30 days
 		}
 		return lists.SearchURL(e.searchURL(), url.Values{name: {value}, "sort": {sort}})
 	}

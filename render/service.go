@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tollbook/render/chart"
 	"tollbook/render/guide"
@@ -39,6 +40,7 @@ type service struct {
 	PricesJSON    string
 	ScoresJSON    string
 	PriceRank     string           // "" if unknown
+	Website       string           // "" without one, or if it is the base URL
 	Spread        *chart.Histogram // of the category's prices, with this one; nil without a rank
 	Badge         string           // address of the image
 	BadgeKey      string
@@ -136,7 +138,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
 		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, d.PriceCondition, e.calendar),
 		Grades:     chart.NewGrades(l.Scores, e.calendar),
-		PriceRank:  money.Rank(d.Assessment.Economics.CategoryPercentile),
+		PriceRank:  money.Rank(&d.Assessment.Economics, d.Category),
 		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		ScoresJSON: e.pages.href(seriesKey("scores", d.Slug)),
 		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
@@ -145,6 +147,9 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Feed: serviceFeedKey(d.Slug, ".json"), Calendar: serviceCalendarKey(d.Slug),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)), DaysCSV: e.pages.href(routes.DaysKey(d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
+	}
+	if w := d.WebsiteURL; w != nil && strings.TrimSuffix(*w, "/") != strings.TrimSuffix(d.BaseURL, "/") {
+		s.Website = *w
 	}
 	s.CheckRows = chart.CheckRows(s.Checks)
 	s.Strip.Months = chart.NewUptimeMonths(l.Scores, e.calendar)
@@ -199,7 +204,7 @@ func (e *ServiceRenderer) servicePage(l *ServiceText, beside Neighbours, volume 
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
 		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true,
-		Advice: d.Assessment.Advice.Level, Preview: preview(d), Now: newestFact(d), Body: s,
+		Card: serviceCardKey(d.Slug), Preview: preview(d), Now: newestFact(d), Body: s,
 	}
 }
 

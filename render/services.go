@@ -71,9 +71,10 @@ type services struct {
 // orderLabels maps an order to its label as a choice and in a sentence.
 var orderLabels = map[string][2]string{
 	site.OrderNewest:    {"Newest", "newest first"},
-	site.OrderUptime:    {"Uptime", "highest uptime first"},
+	site.OrderUptime:    {"Uptime, 30 days", "highest uptime of 30 days first"},
 	site.OrderCheapest:  {"Price", "lowest price first"},
 	site.OrderEndpoints: {"Endpoints", "most endpoints first"},
+	site.OrderResponse:  {"Speed", "fastest first"},
 }
 
 // ServicesPage returns a page of the list in an order: services.html, or services/sort=<order>/page=<n>.html. rows are
@@ -84,7 +85,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		return nil, err
 	}
 	label := orderLabels[order]
-	l.Caption, l.Heads = "Services, "+label[1], lists.NewHeads(lists.Uptime24h, headSorts[order], e.listHref)
+	l.Caption, l.Heads = "Services, "+label[1], lists.NewHeads(headSorts[order], e.listHref)
 	b := services{serviceList: l, Order: label[1] + "; what not to pay comes last"}
 	if b.Filters, err = e.listFilters(order); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 		title = fmt.Sprintf("%s, page %d of %d", title, meta.Page, meta.TotalPages)
 	}
 	data := routes.Query{Route: routes.ByName("services"), Bare: true}
-	if order != site.OrderNewest {
+	if order == site.OrderCheapest || order == site.OrderEndpoints { // files have no other order of pages
 		data = data.With("sort", order)
 	}
 	return e.render(page{

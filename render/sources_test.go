@@ -90,6 +90,6 @@ func TestListedBy(t *testing.T) {
 		In("section[aria-labelledby=listed-by] tbody tr:nth-child(2)", HasText("index"), HasText("20 Nov 2026")),
 		In("section[aria-labelledby=changes] .changes > li:nth-child(1)", HasText("Dropped"), HasText("GET /quote"),
 			In("del", IsText("listed by index"))),
-		In("section[aria-labelledby=changes] .changes > li:nth-child(2)", HasText("Listed"),
+		In("section[aria-labelledby=changes] .fold .changes > li", HasText("Listed"),
 			In("ins", IsText("listed by index"))))
 }

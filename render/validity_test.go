@@ -85,9 +85,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 			tree["v1/services/"+l.Item.Slug+suffix] = nil
 		}
 	}
-	for _, order := range site.Orders {
+	for _, order := range site.PageOrders {
 		ordered := slices.Clone(rows)
-		site.Sort(ordered, order)
 		for n := 1; n == 1 || (n-1)*render.PageRows < len(rows); n++ {
 			key := "services.html"
 			if n > 1 || order != site.OrderNewest {
@@ -244,6 +243,13 @@ func findFaults(doc *goquery.Document, tree map[string][]byte) []string {
 			fault("labelled by %s, which is not there", id)
 		}
 	})
+	// Screen readers read the head of a row before each of its cells.
+	doc.Find("tbody th[scope=row]:has(.tag, .advice, .blurb, .rank, .quiet, small)").Each(
+		func(_ int, s *goquery.Selection) {
+			if label := s.AttrOr("aria-label", ""); label == "" || !strings.Contains(s.Text(), label) {
+				fault("the head of a row is %q, and its label %q", s.Text(), label)
+			}
+		})
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Nodes[0].Attr {
 			own := s.Is("script[src]:empty, img[src][alt]") &&

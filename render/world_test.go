@@ -298,7 +298,7 @@ func plain(slug, name, status string, i int) site.Listing {
 	if status == site.StatusOffline {
 		d.Uptime24h, d.AvgResponseTimeMS, d.ConsecutiveFailures = ptr(0.0), nil, 96
 	}
-	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
+	l := site.Listing{Item: itemOf(&d), Uptime30d: d.Uptime24h, ListingDetail: &site.ListingDetail{Detail: d,
 		ServiceFiles: &site.ServiceFiles{Uptime: history(i)}}}
 	l.Checks.Newest = []site.CheckEntry{{ID: slug, CheckedAt: ago(time.Duration(i) * time.Minute),
 		IsUp: status != site.StatusOffline, StatusCode: ptr(402), ResponseTimeMS: d.AvgResponseTimeMS}}

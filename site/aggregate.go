@@ -361,7 +361,7 @@ type PaginationMeta struct {
 // It is the meta of /v1/services.
 type ServicesMeta struct {
 	PaginationMeta
-	// Networks and categories of the request that are unknown, so the list is empty; absent if there are none.
+	// Values of filters of the request that nothing has, so the list is empty; absent if there are none.
 	UnknownValues []UnknownValue `json:"unknown_values,omitempty"`
 }
 

@@ -163,6 +163,10 @@ type Economics struct {
 
 	// How many prices of active endpoints are not counted in dollars, and why; null if all are.
 	PriceCaveat *string `json:"price_caveat"`
+	// Number of other operators with a price in its category; null if category_percentile is.
+	CategoryOthers *int `json:"category_others"`
+	// Number of those that ask for more.
+	CategoryDearer *int `json:"category_dearer"`
 }
 
 // Risk levels, from low to high.

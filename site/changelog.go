@@ -42,6 +42,8 @@ type ChangesMeta struct {
 	TypeCounts TypeCounts `json:"type_counts"`
 	// Sum of type_counts.
 	WindowTotal int64 `json:"window_total"`
+	// As [ServicesMeta.UnknownValues].
+	UnknownValues []UnknownValue `json:"unknown_values,omitempty"`
 }
 
 // TypeCounts: number of records of each type.

@@ -47,6 +47,25 @@ var (
 // Orders lists the orders of files, the default first.
 var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
+// PageOrders lists the orders of the pages of all services, the default first.
+var PageOrders = append(slices.Clone(Orders), OrderResponse)
+
+// SortForPage sorts services by one of PageOrders. OrderUptime compares uptimes of 30 days, which pages show and a
+// search calls by the same name; files compare those of 24 hours.
+func SortForPage(list []*Listing, order string) {
+	slices.SortFunc(list, func(a, b *Listing) int {
+		switch order {
+		case OrderUptime:
+			return cmp.Or(nullsLast(b.Uptime30d, a.Uptime30d, cmp.Compare[float64], true),
+				strings.Compare(a.Item.Slug, b.Item.Slug))
+		case OrderResponse:
+			return cmp.Or(nullsLast(a.Item.AvgResponseTimeMS, b.Item.AvgResponseTimeMS, cmp.Compare[int], false),
+				strings.Compare(a.Item.Slug, b.Item.Slug))
+		}
+		return CompareBy(order)(&a.Item, &b.Item)
+	})
+}
+
 // Order is an order of services by a column. Nulls are last, and ties are broken by slug.
 type Order struct {
 	Name       string `json:"name"`

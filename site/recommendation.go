@@ -86,6 +86,8 @@ type RankingMeta struct {
 	ExcludedCount int `json:"excluded_count"`
 	// Services that match but are excluded, the most relevant first.
 	Excluded []Exclusion `json:"excluded"`
+	// As [ServicesMeta.UnknownValues].
+	UnknownValues []UnknownValue `json:"unknown_values,omitempty"`
 }
 
 // RankingWeights is the weights of a preference.

@@ -143,6 +143,8 @@ type RowEndpoint struct {
 	Testnet bool `json:"testnet"`
 	// Whether an official client pays it, and its verdict does not advise against that.
 	Payable bool `json:"payable"`
+	// Verdict on the endpoint; absent if it is that on the service, advice_level.
+	Verdict string `json:"verdict,omitempty" enum:"AdviceLevels"`
 }
 
 // Prices returns the lowest counted price by network.

@@ -54,6 +54,8 @@ type SearchMeta struct {
 	// By category, network, protocol, status and verdict: how many services have each value and pass all other filters; only
 	// with include=facets.
 	Facets map[string]map[string]int `json:"facets,omitempty"`
+	// As [ServicesMeta.UnknownValues].
+	UnknownValues []UnknownValue `json:"unknown_values,omitempty"`
 }
 
 // FilterReading: words of a query that were read as a filter or as the order.

@@ -53,6 +53,7 @@ type Listing struct {
 	Item           ServiceListItem // the row in each list that contains the service
 	Days           UptimeDays      // shown on the status page
 	Trend          Trend           // selects the largest changes on the home page
+	Uptime30d      *float64        // shown by pages that list the service; nil if nothing is known
 	*ListingDetail                 // nil until the service's own files are rendered
 }
 

@@ -126,7 +126,7 @@
 	};
 	const networkChips = (codes) =>
 		codes.length === 0 ? unknown() : make("ul", { class: "chips" }, ...codes.map(chip));
-	const offer = (e) => {
+	const offer = (e, level) => {
 		const item = make("li", {}, make("code", {}, make("bdi", {}, words(e.method, 32) + " " + words(e.path, 300))));
 		const network = effective("network"), split = network && e.prices_usd;
 		const usd = split ? e.prices_usd[network] ?? null : e.price_usd;
@@ -134,14 +134,15 @@
 		if (usd !== null) item.append(" ", make("strong", {}, dollars(usd)), ...condition(needs));
 		const on = (split ? [network] : e.networks).map((code) => valueText("network", code)).join(", ");
 		if (on) item.append(" ", make("span", { class: "on" }, "on ", make("bdi", {}, on)));
+		item.append(" ", cells.adviceMark(e.verdict ?? level));
 		const about = words(e.description ?? "", 180);
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
 		return item;
 	};
 	const row = (s) => {
-		const page = settings.service.replace("_", s.slug);
-		const lead = make("th", { scope: "row", class: "lead" },
-			make("a", { href: page }, make("bdi", {}, words(s.name, 100) || "(no name)")), " ");
+		const page = settings.service.replace("_", s.slug), name = words(s.name, 100) || "(no name)";
+		const lead = make("th", { scope: "row", class: "lead", "aria-label": name },
+			make("a", { href: page }, make("bdi", {}, name)), " ");
 		const to = settings.categories[s.category];
 		lead.append(make(to ? "a" : "span", to ? { class: "tag", href: to } : { class: "tag" },
 			make("bdi", {}, words(s.category, 32))));
@@ -150,7 +151,7 @@
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
 		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
-			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map(offer)));
+			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map((e) => offer(e, s.advice_level))));
 		const cell = (label, kind, value) =>
 			make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, ...[value].flat());
 		return make("tr", {}, lead, cell("Status", "", state(s.status)),

@@ -23,7 +23,7 @@
 			})),
 			...data.map((s) => ({
 				text: words(s.name, 100) || s.slug, kind: words(s.category, 32),
-				level: s.advice_level,
+				level: cells.isAdvised(s.advice_level) ? s.endpoints[0]?.verdict ?? s.advice_level : s.advice_level,
 				price: cells.isAdvised(s.advice_level) && s.endpoints[0] ? s.endpoints[0].price_usd : null,
 				href: service.replace("_.html", encodeURIComponent(s.slug) + ".html"),
 			})),

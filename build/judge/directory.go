@@ -170,12 +170,12 @@ func (d *Directory) Service(i int) site.Listing {
 }
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
-// risk, the advice, whether the service is ready for payment and, for the feed of changes, the prices.
+// uptime of 30 days, the risk, the advice, whether the service is ready for payment and, for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
 	d.settlers.Add(l)
 	row := &d.Snapshot.Services[i]
-	row.Trend = l.Trend
+	row.Trend, row.Uptime30d = l.Trend, l.Uptime30d
 	if l.ListingDetail != nil && l.ServiceFiles != nil {
 		row.Days = site.UptimeDaysOf(l.Uptime, d.options.Now)
 	}

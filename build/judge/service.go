@@ -95,11 +95,11 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Assessment = newAssessment(b, &d, input, result, now)
 	d.Assessment.Risk = newRisk(b, &d, &result, pay, now)
 	verdict := verdictInput{detail: &d, endpoints: judgeEndpoints(f, captures, d.Endpoints, now), isFree: isFree(f),
-		tainted: b.Tainted, dearer: b.Rank.Dearer, now: now}
+		tainted: b.Tainted, now: now}
 	d.Assessment.Advice = verdict.service()
 	d.PaymentReady = d.PaymentReady && d.IsAdvised()
 	verdict.addVerdicts(d.Endpoints)
-	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
+	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), Uptime30d: d.Uptime.D30, ListingDetail: &site.ListingDetail{
 		Detail: d, Operator: b.Operator, Changes: serviceChanges(f),
 		Terms: newTerms(f, captures, d.Endpoints, verdict.endpoints, now),
 		ServiceFiles: &site.ServiceFiles{

@@ -80,7 +80,6 @@ type verdictInput struct {
 	endpoints []endpointVerdict // of its active endpoints, in their order
 	isFree    bool              // every endpoint that ever answered did so without asking for payment, last
 	tainted   *naming           // its account that a dangerous service named first; nil for none
-	dearer    *float64          // percentage of the other operators in its category whose price is higher
 	now       time.Time
 
 	advice *site.Advice // on the service, by service
@@ -336,9 +335,12 @@ func (v *verdictInput) merits() []site.AdviceReason {
 			by, of["organic_buyers_30d"] = "by "+plural(*n, "buyer"), strconv.FormatInt(*n, 10)
 		}
 		reasons = append(reasons, newReason("settlements", of, "Settlements in 30 days: %d, %s", settlements, by))
-	case v.dearer != nil && *v.dearer > 0 && economics.CategoryPercentile != nil && *economics.CategoryPercentile <= 50:
-		reasons = append(reasons, newReason("price", values{"cheaper_than_percent": number(*v.dearer)},
-			"Cheaper than %s%% of its category", number(*v.dearer)))
+	case economics.CategoryPercentile != nil && *economics.CategoryPercentile <= 50 && *economics.CategoryDearer > 0:
+		dearer, others := *economics.CategoryDearer, *economics.CategoryOthers
+		percent := number(site.Round2(100 * float64(dearer) / float64(others)))
+		reasons = append(reasons, newReason("price", values{"cheaper_than_percent": percent,
+			"cheaper_than": strconv.Itoa(dearer), "others": strconv.Itoa(others)},
+			"Cheaper than %d of %d others in %s", dearer, others, d.Category))
 	}
 	return reasons
 }

@@ -15,8 +15,8 @@ import (
 // newAdvised returns a service against which nothing speaks, changed by an edit.
 func newAdvised(edit func(*site.ServiceDetail)) *site.ServiceDetail {
 	at := site.NewTime(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))
-	d := &site.ServiceDetail{Slug: "acme", Status: site.StatusOnline, PaymentReady: true, LastCheckedAt: &at,
-		LastSuccessAt: &at, CheckIntervalMinutes: 15}
+	d := &site.ServiceDetail{Slug: "acme", Category: "Data", Status: site.StatusOnline, PaymentReady: true,
+		LastCheckedAt: &at, LastSuccessAt: &at, CheckIntervalMinutes: 15}
 	d.Uptime.D30, d.Uptime.Coverage.D30.CheckCount = new(99.5), 2880
 	d.Assessment.Compliance = site.Compliance{Grade: "A", GradeReason: "A: 14 of 14 checks pass",
 		Checks: []site.ComplianceCheck{{ID: "payto_shape", Pass: true}}}
@@ -30,6 +30,14 @@ func raise(level, code, title string) func(*site.ServiceDetail) {
 	return func(d *site.ServiceDetail) {
 		d.Assessment.Risk.Level = level
 		d.Assessment.Risk.Flags = append(d.Assessment.Risk.Flags, site.RiskFlag{Level: level, Code: code, Title: title})
+	}
+}
+
+// ranked returns an edit that ranks the price among those of other operators.
+func ranked(percentile float64, dearer, others int) func(*site.ServiceDetail) {
+	return func(d *site.ServiceDetail) {
+		e := &d.Assessment.Economics
+		e.CategoryPercentile, e.CategoryDearer, e.CategoryOthers = &percentile, &dearer, &others
 	}
 }
 
@@ -62,12 +70,12 @@ func TestServiceVerdict(t *testing.T) {
 			d.Assessment.Traction = site.Traction{Status: site.TractionMeasured, TxCount30d: new(int64(126)),
 				UniqueBuyers30d: new(int64(1)), OrganicTxCount30d: new(int64(0)), OrganicBuyers30d: new(int64(0))}
 		}, "good: uptime Up 99.5% of the time over 30 days (2880 checks); grade Grade A: 14 of 14 checks pass", nil},
-		{"with a price", func(d *site.ServiceDetail) { d.Assessment.Economics.CategoryPercentile = new(33.33) },
+		{"with a price", ranked(33.33, 5, 9),
 			"good: uptime Up 99.5% of the time over 30 days (2880 checks); grade Grade A: 14 of 14 checks pass; " +
-				"price Cheaper than 55.5% of its category", nil},
-		{"with a price that most undercut", func(d *site.ServiceDetail) {
-			d.Assessment.Economics.CategoryPercentile = new(50.01)
-		}, "good: uptime Up 99.5% of the time over 30 days (2880 checks); grade Grade A: 14 of 14 checks pass", nil},
+				"price Cheaper than 5 of 9 others in Data", nil},
+		{"with a price that others ask too", ranked(0, 0, 9),
+			"good: uptime Up 99.5% of the time over 30 days (2880 checks); grade Grade A: 14 of 14 checks pass", nil},
+		{"with a price that most undercut", ranked(50.01, 4, 9), "good: uptime Up 99.5% of the time over 30 days (2880 checks); grade Grade A: 14 of 14 checks pass", nil},
 		{"danger", raise(site.RiskDanger, "pay_to_changed", "Recipient changed"),
 			"do_not_pay: pay_to_changed Recipient changed", nil},
 		{"danger before its first success", func(d *site.ServiceDetail) {
@@ -168,7 +176,7 @@ func TestServiceVerdict(t *testing.T) {
 		}, "caution: nothing_seen Only 0 checks in 30 days could tell whether it is up", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			v := verdictInput{detail: newAdvised(test.edit), endpoints: test.endpoints, dearer: new(55.5), now: verdictNow}
+			v := verdictInput{detail: newAdvised(test.edit), endpoints: test.endpoints, now: verdictNow}
 			if v.endpoints == nil {
 				v.endpoints = []endpointVerdict{sellable}
 			}

@@ -318,7 +318,9 @@ var contract = map[string]string{
 		endpoint_count integer
 		distinct_price_count integer
 		price_caveat string|null
-		price_condition string|null`,
+		price_condition string|null
+		category_others integer|null
+		category_dearer integer|null`,
 	"Risk": `
 		level string
 		flags RiskFlag[]`,

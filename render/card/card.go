@@ -116,7 +116,7 @@ func (c Card) draw() ([]byte, error) {
 	s.rect(left, 156, right, 160, ink)
 	s.rect(left, 164, right, 166, ink)
 
-	lines, size := s.fit(c.Title, right-left)
+	lines, size := s.fit(c.Title, titleSizes, right-left)
 	step := size * 112 / 100
 	y := 320 - (len(lines)-1)*step/2 // base line of the first line
 	if c.Line == "" {
@@ -136,6 +136,7 @@ func (c Card) draw() ([]byte, error) {
 // canvas is an image with the faces of its letters.
 type canvas struct {
 	*image.RGBA
+	step  int // between levels of coverage, of 255
 	faces map[faceKey]font.Face
 }
 
@@ -164,8 +165,15 @@ func CanDraw(s string) bool {
 	})
 }
 
+// Steps between levels of coverage: of cards that are drawn once for a directory, and of those that a directory has for
+// each service, which have at most sixteen colours.
+const (
+	fineStep   = 17
+	coarseStep = 85
+)
+
 func newSheet(width, height int, ground color.RGBA) *canvas {
-	s := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
+	s := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), fineStep, map[faceKey]font.Face{}}
 	draw.Draw(s.RGBA, s.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 	return s
 }
@@ -197,7 +205,7 @@ func (s *canvas) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA
 		}
 		if to, mask, at, advance, ok := face.Glyph(dot, r); ok {
 			if m, ok := mask.(*image.Alpha); ok {
-				coarse(m)
+				coarse(m, s.step)
 			}
 			draw.DrawMask(s.RGBA, to, src, image.Point{}, mask, at, draw.Over)
 			dot.X += advance
@@ -206,12 +214,15 @@ func (s *canvas) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA
 	}
 }
 
-// titleSizes lists the sizes of a title, the largest first.
-var titleSizes = []struct{ size, lines int }{{92, 1}, {72, 2}, {58, 3}, {46, 3}}
+// titleSize is a size of a title with its maximum number of lines.
+type titleSize struct{ size, lines int }
 
-// fit breaks a title into lines, in the largest size that fits.
-func (s *canvas) fit(title string, width int) (lines []string, size int) {
-	for _, t := range titleSizes {
+// titleSizes lists the sizes of a title, the largest first.
+var titleSizes = []titleSize{{92, 1}, {72, 2}, {58, 3}, {46, 3}}
+
+// fit breaks a title into lines, in the largest of the sizes that fits; the last one has three lines.
+func (s *canvas) fit(title string, sizes []titleSize, width int) (lines []string, size int) {
+	for _, t := range sizes {
 		lines, size = s.wrap(title, t.size, width), t.size
 		if len(lines) <= t.lines {
 			return lines, size

@@ -41,7 +41,7 @@ func (s *canvas) fill(of outline, ink color.RGBA) {
 	r.ClosePath()
 	mask := image.NewAlpha(image.Rect(0, 0, box.Dx(), box.Dy()))
 	r.Draw(mask, mask.Bounds(), image.Opaque, image.Point{})
-	coarse(mask)
+	coarse(mask, s.step)
 	draw.DrawMask(s.RGBA, box, image.NewUniform(ink), image.Point{}, mask, image.Point{}, draw.Over)
 }
 
@@ -49,10 +49,10 @@ func (s *canvas) rect(x0, y0, x1, y1 int, ink color.RGBA) {
 	draw.Draw(s.RGBA, image.Rect(x0, y0, x1, y1), image.NewUniform(ink), image.Point{}, draw.Src)
 }
 
-// coarse reduces a mask to sixteen levels of coverage, so that an image has few colours.
-func coarse(m *image.Alpha) {
+// coarse reduces a mask to few levels of coverage, which are multiples of step, so that an image has few colours.
+func coarse(m *image.Alpha, step int) {
 	for i, a := range m.Pix {
-		m.Pix[i] = uint8((int(a) + 8) / 17 * 17)
+		m.Pix[i] = uint8((int(a) + step/2) / step * step)
 	}
 }
 

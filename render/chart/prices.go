@@ -10,6 +10,9 @@ import (
 
 const pricesHeight = 60
 
+// manyChanges is a number of changes from which on the list of changes may have merged some.
+const manyChanges = 24
+
 // Prices is a chart of the prices of a service in the last 90 days, from the lowest to the highest, and the days on
 // which they changed as rows of a table. It contains only numbers and dates.
 type Prices struct {
@@ -51,6 +54,9 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, condition *string
 	}
 	c.Rows, c.IsFlat = rows.html(), changes == 0 && len(spans) < 2
 	summary := display.Plural(int64(changes), "change", "changes") + " in the last 90 days."
+	if changes > manyChanges {
+		summary += " The list of changes has at most one an hour."
+	}
 	switch {
 	case lowest != nil && condition != nil:
 		c.Summary = "Now " + display.Dollars(*lowest) + " (" + display.Line(*condition, display.MaxLine) + "); " + summary

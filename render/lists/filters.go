@@ -188,15 +188,16 @@ var funcs = template.FuncMap{
 		text, err := display.FormatDecimal(v, display.Dollars)
 		return chart.Value(text), err
 	},
-	"percent": func(f *float64) template.HTML { return chart.Value(display.Percent(f)) },
-	"millis":  func(ms *int) template.HTML { return chart.Value(display.Millis(ms)) },
-	"count":   func(n int) string { return display.Number(int64(n)) },
-	"blurb":   func(s string) string { return display.Line(s, display.MaxBlurb) },
-	"code":    func(s string) string { return display.Line(s, display.MaxCode) },
-	"line":    func(s string) string { return display.Line(s, display.MaxLine) },
-	"name":    display.Name,
-	"advice":  display.Advice,
-	"status":  func(s string) string { return cmp.Or(display.Status(s), site.StatusUnknown) },
+	"percent":     func(f *float64) template.HTML { return chart.Value(display.Percent(f)) },
+	"millis":      func(ms *int) template.HTML { return chart.Value(display.Millis(ms)) },
+	"count":       func(n int) string { return display.Number(int64(n)) },
+	"blurb":       func(s string) string { return display.Line(s, display.MaxBlurb) },
+	"code":        func(s string) string { return display.Line(s, display.MaxCode) },
+	"line":        func(s string) string { return display.Line(s, display.MaxLine) },
+	"name":        display.Name,
+	"advice":      display.Advice,
+	"adviceLevel": display.AdviceLevel,
+	"status":      func(s string) string { return cmp.Or(display.Status(s), site.StatusUnknown) },
 }
 
 var resultParts = template.Must(template.New("").Funcs(funcs).ParseFS(templates.FS, "searchresults.html"))

@@ -69,7 +69,7 @@ func PageScript(script []byte) ([]byte, error) {
 		Heads      []Head   `json:"heads"`
 		Amount     string   `json:"amount"`
 		MaxChoices int      `json:"max_choices"`
-	}{filters, orders, newest, withUptime(uptime30d), routes.TypedAmount, maxChoices}, script)
+	}{filters, orders, newest, heads, routes.TypedAmount, maxChoices}, script)
 }
 
 // withTables returns a script with a constant before it.

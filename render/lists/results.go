@@ -111,6 +111,8 @@ type offer struct {
 	// absent.
 	PriceCondition  *string           `json:"price_condition"`
 	PriceConditions map[string]string `json:"price_conditions"`
+	// Verdict on the endpoint; "" in a response if it is that on the service.
+	Verdict string `json:"verdict"`
 }
 
 // setPrices sets the prices of endpoints, and their conditions, to those on a network.
@@ -144,7 +146,11 @@ func (r row) Offers() []offer {
 	if !site.IsAdvised(r.AdviceLevel) {
 		return nil
 	}
-	return r.Endpoints
+	offers := slices.Clone(r.Endpoints)
+	for i := range offers {
+		offers[i].Verdict = cmp.Or(offers[i].Verdict, r.AdviceLevel)
+	}
+	return offers
 }
 
 // Head is the head of a column that the reader can sort by.
@@ -156,29 +162,15 @@ type Head struct {
 	Href  string `json:"-"`
 }
 
-// The labels of the column of uptimes. Rows of /v1/services contain that of 24 hours.
-const (
-	Uptime24h = "Uptime, 24 hours"
-	uptime30d = "Uptime, 30 days"
-)
-
 // heads are the columns of results.
 var heads = []Head{{Label: "Service"}, {Label: "Status"},
 	{Label: "Price from", Num: true, Sort: "price", Aria: "ascending"},
-	{Num: true, Sort: "uptime", Aria: "descending"},
+	{Label: "Uptime, 30 days", Num: true, Sort: "uptime", Aria: "descending"},
 	{Label: "Response time, 24 hours", Num: true, Sort: "speed", Aria: "ascending"}, {Label: "Networks"}}
 
-// withUptime returns heads with the label of the column of uptimes.
-func withUptime(label string) []Head {
+// NewHeads returns the heads of a list that is sorted by sort. href returns the URL of the list in another order.
+func NewHeads(sort string, href func(sort string) string) []Head {
 	columns := slices.Clone(heads)
-	columns[slices.IndexFunc(columns, func(h Head) bool { return h.Label == "" })].Label = label
-	return columns
-}
-
-// NewHeads returns the heads of a list that is sorted by sort. uptime is the label of the column of uptimes. href
-// returns the URL of the list in another order.
-func NewHeads(uptime, sort string, href func(sort string) string) []Head {
-	columns := withUptime(uptime)
 	for i := range columns {
 		h := &columns[i]
 		if h.Sort != "" {
@@ -321,7 +313,7 @@ func (v *view) complete(values url.Values) {
 	}
 	sort := cmp.Or(all.Get("sort"), site.OrderRelevance)
 	v.Orders = newOrders(s.Search, values, sort)
-	v.Heads = NewHeads(uptime30d, sort, func(sort string) string { return with(s.Search, values, "sort", sort) })
+	v.Heads = NewHeads(sort, func(sort string) string { return with(s.Search, values, "sort", sort) })
 	for i := range routes.Filters {
 		p := &routes.Filters[i]
 		href := read.without(s, values, p.Name)

@@ -3,6 +3,7 @@ package lists
 import (
 	"bytes"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,22 @@ const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what i
 
 func textPart(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
+// TestOfferVerdict checks that an endpoint has the verdict on it, and that on its service if the row has none.
+func TestOfferVerdict(t *testing.T) {
+	t.Parallel()
+	const meta = `{"total":1,"page":1,"per_page":10,"total_pages":1,"read_as":[]}`
+	row := strings.Replace(quietRow, `"matched":true}`, `"matched":true},{"method":"GET","path":"/v1/text",`+
+		`"description":null,"networks":["BSE"],"price_usd":null,"matched":true,"verdict":"caution"}`, 1)
+	doc := fill(t, "q=audio", response(row, meta), "")
+	var got []string
+	doc.Find(".offers .advice").Each(func(_ int, s *goquery.Selection) {
+		got = append(got, s.AttrOr("class", "")+": "+textPart(s))
+	})
+	if want := []string{"advice advice-good: Safe to pay", "advice advice-caution: Caution"}; !slices.Equal(got, want) {
+		t.Errorf("the endpoints have %q, want %q", got, want)
+	}
+}
+
 // TestFill checks what a reader without script sees of a search: the rows, what the words were read as, facets, and
 // links that take back each filter.
 func TestFill(t *testing.T) {
@@ -73,7 +90,7 @@ func TestFill(t *testing.T) {
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first.",
 		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Safe to pay" +
-			"Writes down what is said.POST /v1/audio $0.0001 on Base online $0.0001 98.5% 1,200 ms BaseXYZ",
+			"Writes down what is said.POST /v1/audio $0.0001 on Base Safe to pay online $0.0001 98.5% 1,200 ms BaseXYZ",
 		".choices li a[aria-current][title]": "Base 21", ".choices details:nth-child(5) li": "",
 		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters “wether” was read as “weather”.", ".pager": "Previous 2 of 2",
 	} {

@@ -94,15 +94,23 @@ func dollars(text string) string {
 	return display.Dollars(usd)
 }
 
-// Rank compares the lowest price of a service with others of its category. It is "" without a percentile.
-func Rank(percentile *float64) string {
-	switch {
-	case percentile == nil:
+// Rank compares the lowest price of a service with those of other operators in its category. It is "" without one.
+func Rank(e *site.Economics, category string) string {
+	if e.CategoryOthers == nil || e.CategoryDearer == nil {
 		return ""
-	case *percentile == 0:
-		return "No service of its category is cheaper"
 	}
-	return "Pricier than " + display.Percent(percentile) + " of its category"
+	dearer, others := *e.CategoryDearer, *e.CategoryOthers
+	category = display.Line(category, display.MaxCode)
+	if dearer == others {
+		if others == 1 {
+			return "Cheaper than the only other in " + category
+		}
+		return "Cheaper than all " + display.Plural(int64(others), "other", "others") + " in " + category
+	}
+	if dearer == 0 {
+		return "None of " + display.Plural(int64(others), "other", "others") + " in " + category + " asks for more"
+	}
+	return "Cheaper than " + display.Number(int64(dearer)) + " of " + display.Plural(int64(others), "other", "others") + " in " + category
 }
 
 // IsMeaningless reports whether a service asks this amount now on a test network, or in dollars that are not counted:

@@ -69,14 +69,15 @@ func TestTrend(t *testing.T) {
 
 func TestRank(t *testing.T) {
 	for _, test := range []struct {
-		percentile *float64
-		want       string
+		dearer, others *int
+		want           string
 	}{
-		{nil, ""}, {new(0.0), "No service of its category is cheaper"}, {new(0.4), "Pricier than 0.4% of its category"},
-		{new(100.0), "Pricier than 100% of its category"},
+		{nil, nil, ""}, {new(11), new(13), "Cheaper than 11 of 13\u00a0others in Data"},
+		{new(0), new(13), "None of 13\u00a0others in Data asks for more"},
+		{new(13), new(13), "Cheaper than all 13\u00a0others in Data"}, {new(1), new(1), "Cheaper than the only other in Data"},
 	} {
-		if got := Rank(test.percentile); got != test.want {
-			t.Errorf("rank %v is %q, want %q", test.percentile, got, test.want)
+		if got := Rank(&site.Economics{CategoryDearer: test.dearer, CategoryOthers: test.others}, "Data"); got != test.want {
+			t.Errorf("rank is %q, want %q", got, test.want)
 		}
 	}
 }

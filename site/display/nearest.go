@@ -32,8 +32,12 @@ func NearestAll(name string, names []string) []string {
 		edits int
 	}
 	var all []near
+	limit := min(len(name), max(2, len(name)/3)+1)
 	for _, n := range names {
-		if d := editDistance(name, n); d < min(len(name), max(2, len(name)/3)+1) {
+		if len(n)-len(name) >= limit || len(name)-len(n) >= limit {
+			continue // each byte more or less is an edit
+		}
+		if d := editDistance(name, n); d < limit {
 			all = append(all, near{n, d})
 		}
 	}

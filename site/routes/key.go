@@ -194,6 +194,9 @@ type Index struct {
 	// Names of all public sources, sorted; left out if none was read.
 	Sources []string `json:"sources,omitempty"`
 
+	// Values that services have of filters whose values are no table, such as method: sorted, by the filter's name.
+	Values map[string][]string `json:"values,omitempty"`
+
 	// Services whose records are damaged, by slug.
 	SetAside []SetAside `json:"set_aside,omitempty"`
 

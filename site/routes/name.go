@@ -16,14 +16,13 @@ const MaxNearest = 3
 // HeaderUnknownValues is the header that names the unknown values of filters of a request.
 const HeaderUnknownValues = "X-Unknown-Values"
 
-// CheckNames returns a *ParamError for the first of UnknownValues. A lenient route refuses it with strict=1 alone, and
-// otherwise names it in the response.
+// CheckNames returns a *ParamError for the first of UnknownValues that q's route refuses. Only strict=1 makes a lenient
+// route refuse any, and any route refuse a value that must be among names of the index: the response names it instead.
 func (i *Index) CheckNames(q Query) error {
-	if q.Route == nil || q.Route.Lenient && !q.Strict {
-		return nil
-	}
-	if unknown := i.UnknownValues(q); len(unknown) > 0 {
-		u := unknown[0]
+	for _, u := range i.UnknownValues(q) {
+		if !q.Strict && (q.Route.Lenient || q.Route.Param(u.Parameter).Among != "") {
+			continue
+		}
 		message := fmt.Sprintf("must be a known %s; got %s", u.Parameter, quoteShort(u.Value))
 		if len(u.Nearest) > 0 {
 			message += "; did you mean " + strings.Join(u.Nearest, " or ") + "?"
@@ -33,17 +32,32 @@ func (i *Index) CheckNames(q Query) error {
 	return nil
 }
 
-// UnknownValues returns the networks and categories by which q filters a list of services, and which neither the table
-// of spellings nor a listed service has. A list that includes services that are gone accepts all names.
+// NamesValues reports whether a response to q names its UnknownValues.
+func (q Query) NamesValues() bool {
+	return q.Route != nil && (q.Route.Lenient || slices.ContainsFunc(q.Route.Params, func(p Param) bool {
+		return p.Among != "" && q.value[p.Name] != ""
+	}))
+}
+
+// UnknownValues returns the values of filters of q that nothing has: services that are not in the index; and networks,
+// categories, methods and sources by which q filters a list of services, and which neither a table nor a listed service
+// has. A list that includes services that are gone accepts all names of networks and categories.
 func (i *Index) UnknownValues(q Query) []site.UnknownValue {
-	if q.Route == nil || q.Route.Omit == "" || q.Omit() == "" {
+	if q.Route == nil {
 		return nil
 	}
 	var unknown []site.UnknownValue
 	for j := range q.Route.Params {
 		p := &q.Route.Params[j]
 		value, known := q.value[p.Name], spellings[p.Spellings]
-		if value == "" || p.Spellings == "" || known[strings.ToLower(value)] != "" {
+		if names, isAmong := i.names(p); isAmong && value != "" && !slices.Contains(names, value) {
+			known = make(map[string]string, len(names))
+			for _, name := range names {
+				known[strings.ToLower(name)] = name
+			}
+			unknown = append(unknown, site.UnknownValue{Parameter: p.Name, Value: value, Nearest: nearestOf(value, known)})
+		}
+		if value == "" || p.Spellings == "" || known[strings.ToLower(value)] != "" || q.Route.Omit == "" || q.Omit() == "" {
 			continue
 		}
 		of := Query{Route: ByName("services"), Bare: true}.With(p.Name, value)
@@ -52,6 +66,18 @@ func (i *Index) UnknownValues(q Query) []site.UnknownValue {
 		}
 	}
 	return unknown
+}
+
+// names returns the names that the values of a parameter must be among, and false if it may have any value. Indexes of
+// older snapshots have no values.
+func (i *Index) names(p *Param) ([]string, bool) {
+	switch {
+	case p.Among == amongSlugs:
+		return i.Slugs, true
+	case p.Among == AmongValues && i.Values != nil:
+		return slices.Concat(p.Known, i.Values[p.Name]), true
+	}
+	return nil, false
 }
 
 // nearestOf returns the spellings that are nearest to a text, each of another value. A spelling that is the value in

@@ -13,7 +13,8 @@ import (
 // TestCheckNames checks which networks and categories a list of services accepts, and what an error suggests.
 func TestCheckNames(t *testing.T) {
 	t.Parallel()
-	index := &Index{Lists: map[string]int{"v1/services": 3, "v1/services/category=Weather": 1, "v1/services/network=X1": 2}}
+	index := &Index{Lists: map[string]int{"v1/services": 3, "v1/services/category=Weather": 1, "v1/services/network=X1": 2},
+		Slugs: []string{"acme-quotes", "treadmill-jobs"}, Values: map[string][]string{"method": {"GET", "TOOL"}, "source": {}}}
 	for _, c := range []struct{ path, query, want string }{
 		{"/v1/services", "network=base&category=ai", ""},
 		{"/v1/search", "q=x&network=X1&category=Weather", ""}, // not in the tables, but listed
@@ -25,7 +26,14 @@ func TestCheckNames(t *testing.T) {
 		{"/v1/search", "category=Weathers", "parameter category: must be a known category; got \"Weathers\""},
 		{"/v1/services", "network=nonsense-network&strict=1", "parameter network: must be a known network; got \"nonsense-network\""},
 		{"/v1/services", "category=Gone&include=gone", ""}, // services that are gone are in no index
-		{"/v1/changes", "service=nope", ""},
+		{"/v1/changes", "service=nope", ""}, // named in the response
+		{"/v1/changes", "service=acme-quotes&strict=1", ""},
+		{"/v1/changes", "service=acme-quote&strict=1", "parameter service: must be a known service; got \"acme-quote\"; did you mean acme-quotes?"},
+		{"/v1/search", "q=x&method=GTE", ""},
+		{"/v1/search", "q=x&method=GTE&strict=1", "parameter method: must be a known method; got \"GTE\"; did you mean GET?"},
+		{"/v1/best", "q=x&method=get&strict=1", "parameter method: must be a known method; got \"get\"; did you mean GET or PUT?"},
+		{"/v1/services", "method=PATCH&source=submitted&strict=1", ""}, // known, and no service has it
+		{"/v1/services", "source=submited&strict=1", "parameter source: must be a known source; got \"submited\"; did you mean submitted?"},
 	} {
 		q, err := ParseRequest(c.path, c.query)
 		if err != nil {
@@ -45,8 +53,10 @@ func TestCheckNames(t *testing.T) {
 // it.
 func TestUnknownValues(t *testing.T) {
 	t.Parallel()
-	index := &Index{Lists: map[string]int{"v1/services": 3}}
+	index := &Index{Lists: map[string]int{"v1/services": 3}, Values: map[string][]string{"method": {"TOOL"}}}
 	for _, c := range []struct{ query, want string }{
+		{"method=TOL&source=import", "source=import (did you mean imported?), method=TOL (did you mean TOOL?)"},
+		{"method=TOOL&source=imported", ""},
 		{"network=Base&category=ai", ""},
 		{"network=polygn&category=Dta", "network=polygn (did you mean polygon?), category=Dta (did you mean Data?)"},
 		{"category=" + strings.Repeat("x", 50), "category=" + strings.Repeat("x", 40) + "..."},

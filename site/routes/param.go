@@ -71,6 +71,11 @@ type Param struct {
 	Values []string `json:"values,omitempty"`
 	// Name of the table of spellings of its values.
 	Spellings string `json:"spellings,omitempty"`
+	// Which names of the index the values of a text are among: slugs, or values of the parameter. The response to any
+	// other value names the nearest of them.
+	Among string `json:"among,omitempty"`
+	// Values that are known although no service has them.
+	Known []string `json:"known,omitempty"`
 	// Value if the parameter is absent.
 	Default string `json:"default,omitempty"`
 	// Smallest permitted value; 0 if absent.
@@ -105,6 +110,12 @@ type Param struct {
 	Usage string `json:"-"` // About for the command line, with the name of the value in backquotes; "" for About
 	Words Words  `json:"-"` // of a filter of services
 }
+
+// Names of the index that the values of a text are among.
+const (
+	amongSlugs  = "slugs"
+	AmongValues = "values" // of Index.Values
+)
 
 // MaxText is the maximum length of a text parameter in characters.
 const MaxText = 100

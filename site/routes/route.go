@@ -118,7 +118,7 @@ var All = []Route{
 	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json",
 		About: "Changes of payment schemas, prices, recipients and grades, newest first. The counts in meta cover " +
 			"the days and the service, regardless of the type.", Params: []Param{
-			{Name: "service", Kind: KindText, Filter: true, About: "Only changes of the service with this slug"},
+			{Name: "service", Kind: KindText, Filter: true, Among: amongSlugs, About: "Only changes of the service with this slug"},
 			{Name: "type", Kind: KindChoice, Filter: true, Values: site.ChangeTypes,
 				About: "Only changes of this type"},
 			{Name: "days", Kind: KindInteger, Default: "90", Min: 1, Max: site.ChangeDays,
@@ -220,8 +220,8 @@ var All = []Route{
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list of services " +
 		"as HTML pages.",
 		Params: []Param{
-			{Name: "sort", Kind: KindChoice, Values: site.Orders, Default: site.OrderNewest,
-				About: "Order of the list"},
+			{Name: "sort", Kind: KindChoice, Values: site.PageOrders, Default: site.OrderNewest,
+				About: "Order of the list; uptime is that of 30 days"},
 			paramPage,
 		}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "One service as " +

@@ -158,11 +158,15 @@ func (w *changeWorld) page(q routes.Query) []byte {
 	}
 	page, per := q.Int("page"), q.Int("per_page")
 	meta := fmt.Sprintf(
-		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d,"grade_changed":%d},"window_total":%d}`,
+		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d,"grade_changed":%d},"window_total":%d`,
 		len(rows), page, per, (len(rows)+per-1)/per, counts["schema_changed"], counts["price_changed"],
 		counts["payto_changed"], counts["listed"], counts["dropped"], counts["grade_changed"],
 		all)
-	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta)
+	if name := q.Text("service"); slices.Contains([]string{"nobody", "A/../<b>"}, name) {
+		value, _ := json.Marshal(name) // a text always encodes
+		meta += fmt.Sprintf(`,"unknown_values":[{"parameter":"service","value":%s,"nearest":[]}]`, value)
+	}
+	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta+"}")
 }
 
 // TestChangesAreSlices checks that any page of any window of change records equals a slice in memory.

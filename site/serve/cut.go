@@ -33,7 +33,8 @@ func (h *handler) log(snap *output.Snapshot, q routes.Query) (cutResponse, error
 
 // changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
 // listed is whether v1/index.json lists a log of q's scope: a service without records, or an unknown one, has none.
-func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time, listed bool) (cutResponse, error) {
+func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time, listed bool,
+	unknown []site.UnknownValue) (cutResponse, error) {
 	index := &site.LogIndex{}
 	if listed {
 		var err error
@@ -42,6 +43,7 @@ func (h *handler) changes(snap *output.Snapshot, q routes.Query, built time.Time
 		}
 	}
 	window, meta := routes.ChangeWindow(*index, q, built)
+	meta.UnknownValues = unknown
 	rows, err := h.newestRows(snap, q, routes.ChangeSpans(window, q))
 	if err != nil {
 		return cutResponse{}, err
@@ -453,6 +455,7 @@ func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Inde
 	if err != nil {
 		return cutResponse{}, err
 	}
+	meta.UnknownValues = index.UnknownValues(q)
 	b, err := encode.AppendFramed(nil, q.Route.Framing, list, meta)
 	if err != nil {
 		return cutResponse{}, err

@@ -99,7 +99,7 @@ func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q r
 	var cut func() (cutResponse, error)
 	unknown := index.UnknownValues(q)
 	switch rule := q.Rule(); {
-	case len(unknown) > 0: // no service has one of them
+	case len(unknown) > 0 && q.Route.Lenient: // no service has one of them
 		cut = func() (cutResponse, error) {
 			return newPage(q.Route.Framing, nil, site.ServicesMeta{UnknownValues: unknown,
 				PaginationMeta: site.NewPaginationMeta(0, q.Int("page"), q.Int("per_page"))}, 0)
@@ -109,7 +109,7 @@ func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q r
 	case rule == routes.RuleLog:
 		if cut = func() (cutResponse, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
 			_, listed := index.Lists[q.Scope().ListKey()]
-			cut = func() (cutResponse, error) { return h.changes(snap, q, v.built, listed) }
+			cut = func() (cutResponse, error) { return h.changes(snap, q, v.built, listed, unknown) }
 		}
 	case rule == routes.RuleCatalogue:
 		cut = func() (cutResponse, error) { return h.catalogue(snap, q, index) }

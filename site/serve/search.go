@@ -98,6 +98,7 @@ func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q route
 	if err != nil {
 		return cutResponse{}, err
 	}
+	meta.UnknownValues = index.UnknownValues(q)
 	return newPage(q.Route.Framing, rows, meta, meta.Total)
 }
 

@@ -288,7 +288,7 @@ func (h *handler) respond(w *responseWriter, r *http.Request, v *snapshotInfo, s
 	if key == searchPage && h.fillSearch != nil && b.member == nil && !isFile(r) {
 		return h.sendSearch(w, r, v, snap, b)
 	}
-	if q.Route != nil && q.Route.Lenient {
+	if q.NamesValues() {
 		index, err := v.readIndex(snap)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
--- Part of the votes of the category that are lower. An operator votes once, with the highest of its services' lowest prices.
+-- Part of the votes of the category that are lower, number of the others and of those that are higher. An operator votes once, with the highest of its services' lowest prices.
 -- methodology#economics
 -- /v1/services/{slug}
 WITH x402 AS (SELECT DISTINCT e.slug FROM endpoints e JOIN prices p ON p.endpoint_id = e.endpoint_id AND p.until IS NULL
@@ -12,5 +12,8 @@ priced AS (SELECT s.slug, s.category, s.operator, CAST(s.min_price_usd AS DOUBLE
 votes AS (SELECT category, operator, max(vote) AS vote FROM priced WHERE vote IS NOT NULL GROUP BY category, operator)
 SELECT p.slug, CASE WHEN p.usd IS NOT NULL AND count(v.vote) > 0 THEN
     round(100.0 * count(CASE WHEN v.vote < p.usd THEN 1 END) / count(v.vote) + 1e-9, 2) END
-  AS "data.assessment.economics.category_percentile"
+  AS "data.assessment.economics.category_percentile",
+  CASE WHEN p.usd IS NOT NULL AND count(v.vote) > 0 THEN count(v.vote) END AS "data.assessment.economics.category_others",
+  CASE WHEN p.usd IS NOT NULL AND count(v.vote) > 0 THEN count(CASE WHEN v.vote > p.usd THEN 1 END) END
+  AS "data.assessment.economics.category_dearer"
 FROM priced p LEFT JOIN votes v ON v.category = p.category AND v.operator <> p.operator GROUP BY p.slug, p.usd

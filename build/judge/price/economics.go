@@ -17,6 +17,9 @@ func NewEconomics(f *postgres.ServiceFacts, o *Offer, r Rank, h *History, now ti
 		CategoryPercentile: r.Percentile, CategoryPercentileMax: r.PercentileMax,
 		Model: model(o, isFree(f, now)), PriceCaveat: o.caveat(),
 	}
+	if r.Others > 0 {
+		e.CategoryOthers, e.CategoryDearer = &r.Others, &r.Dearer
+	}
 	if o.rows > 0 {
 		e.Stability = h.Stability(h.today)
 	}

@@ -117,33 +117,29 @@ func (p *priceList) percentile(price *site.Decimal, operator int) *float64 {
 	return &share
 }
 
-// dearer returns 100 × the number of other operators with a higher vote / the number of other operators, to two
-// decimals. It returns nil without another operator.
-func (p *priceList) dearer(price site.Decimal, operator int) *float64 {
+// dearer returns how many other operators have a higher vote, and how many other operators have one.
+func (p *priceList) dearer(price site.Decimal, operator int) (dearer, others int) {
 	upTo, _ := slices.BinarySearchFunc(p.ordered, price, func(vote, price site.Decimal) int {
 		if vote.Compare(price) <= 0 {
 			return -1
 		}
 		return 1
 	})
-	dearer, others := len(p.ordered)-upTo, len(p.ordered)
+	dearer, others = len(p.ordered)-upTo, len(p.ordered)
 	if own, ok := p.votes[operator]; ok {
 		others--
 		if own.Compare(price) > 0 {
 			dearer--
 		}
 	}
-	if others == 0 {
-		return nil
-	}
-	share := site.Round2(100 * float64(dearer) / float64(others))
-	return &share
+	return dearer, others
 }
 
 // Rank is the rank of a service's prices among those of its category.
 type Rank struct {
 	Percentile, PercentileMax *float64
-	Dearer                    *float64      // percentage of the other operators whose vote is higher
+	Others                    int           // operators but its own that have a vote
+	Dearer                    int           // those of them whose vote is higher
 	Outlier                   *site.Decimal // the median of the category, if the lowest price is an outlier
 }
 
@@ -153,8 +149,8 @@ func (m *Market) Rank(category string, i int, o *Offer) Rank {
 		return Rank{}
 	}
 	low, high, operator := m.lowest[category], m.highest[category], m.operators[i]
-	r := Rank{Percentile: low.percentile(o.Lowest, operator), PercentileMax: high.percentile(o.Highest, operator),
-		Dearer: low.dearer(*o.Lowest, operator)}
+	r := Rank{Percentile: low.percentile(o.Lowest, operator), PercentileMax: high.percentile(o.Highest, operator)}
+	r.Dearer, r.Others = low.dearer(*o.Lowest, operator)
 	if low.isOutlier(o.Lowest) {
 		r.Outlier = &low.median
 	}

@@ -334,6 +334,8 @@ const plain = async (where, name) => {
 	await follow(await choice("Sort by", "Price"), /sort=cheapest/, await pageOf(where, "cheapest", 1));
 	await follow(page.locator(".pager").getByRole("link", { name: /next/i }), /page=2/, await pageOf(where, "cheapest", 2));
 	await page.goto(where + "/services");
+	await follow(await choice("Sort by", "Speed"), /services\/sort=response/, await pageOf(given.serve, "response", 1));
+	await page.goto(where + "/services");
 	await follow(await choice("Category", given.category), /\/categories\//,
 		await listed(where, `category=${encodeURIComponent(given.category)}&sort=cheapest&per_page=50`));
 	await follow(await choice("Network", given.networkName), /\/search/);
@@ -379,11 +381,30 @@ const divided = async (where, script) => {
 	await context.close();
 };
 
+// The changes of one service, which the reader chooses and the address keeps.
+const changed = async (where) => {
+	const context = await browser.newContext();
+	const page = await watched(context, where);
+	await page.goto(where + "/changes");
+	const rows = page.locator("[data-of]"), all = await rows.count(), field = page.getByLabel("Service", { exact: true });
+	const [, { value, words }] = await field.locator("option").evaluateAll((list) => list.map((o) => ({ value: o.value, words: o.text })));
+	const own = async () => new Set(await page.locator("[data-of]:visible").evaluateAll((list) => list.map((e) => e.dataset.of)));
+	await field.selectOption(value);
+	expect(`${where}/changes: the services of the changes shown for ${words}`, [...await own()], [value]);
+	expect(`${where}/changes: days without a change`, await page.locator(".day:visible:not(:has([data-of]:not([hidden])))").count(), 0);
+	await page.reload();
+	expect(`${where}/changes: the services after a reload`, [...await own()], [value]);
+	await field.selectOption("");
+	expect(`${where}/changes: the address of all changes`, address(page), "");
+	expect(`${where}/changes: all changes again`, await page.locator("[data-of]:visible").count(), all);
+	await context.close();
+};
+
 figures.uses = 0;
 const uses = [];
 for (const where of [given.serve, given.nginx]) {
 	const one = where === given.serve ? "one" : "two";
-	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["divided", () => divided(where, true)], ["divided without script", () => divided(where, false)], ["without script", () => plain(where, "plain-" + one)]);
+	uses.push(["search", () => search(where)], ["search without script", () => search(where, false)], ["find", () => find(where, true)], ["find without script", () => find(where, false)], ["suggestions", () => suggestions(where)], ["submit", () => submit(where, "script-" + one)], ["compare", () => compare(where)], ["changes", () => changed(where)], ["divided", () => divided(where, true)], ["divided without script", () => divided(where, false)], ["without script", () => plain(where, "plain-" + one)]);
 }
 uses.push(["still", () => still(given.serve)], ["still in plain files", () => still(given.plain)], ["find in plain files", () => find(given.plain, true)], ["suggestions of plain files", () => suggestions(given.plain)], ["alike", alike], ["plainly", plainly]);
 await each(uses, 3, async ([what, use]) => {

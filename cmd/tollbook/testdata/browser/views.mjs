@@ -32,5 +32,15 @@ await each(views, 3, async ({ address, width }) => {
 	if (moved >= 0.005) fault(`${address} at ${width} px`, `layout shift of ${moved}`, JSON.stringify(shifts)); // 0.00 is wanted
 	await context.close();
 });
+
+// A service that is safe to pay has a page of four screens: what few open is folded.
+const { data } = await (await fetch(given.serve + "/v1/services?per_page=100")).json();
+const tall = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+for (const { slug } of data.filter((s) => s.advice_level === "good")) {
+	await tall.goto(`${given.serve}/services/${slug}`);
+	const height = await tall.evaluate(() => document.documentElement.scrollHeight);
+	figures["tallest page of a service that is safe to pay, px"] = Math.max(figures["tallest page of a service that is safe to pay, px"] ?? 0, height);
+	if (height > 3500) fault(`/services/${slug}`, `its page is ${height} px high, 3500 are allowed`);
+}
 await browser.close();
 told();

@@ -39,7 +39,7 @@ async function get(r) {
 
 async function respond(r, snap, q) {
   let [key, body] = await find(r, snap, q);
-  if (q.route?.lenient) {
+  if (namesValues(q)) {
     const unknown = unknownValues(await indexOf(r, snap), q);
     if (unknown.length > 0) r.headers.set(CONTRACT.headerValues, unknownValuesText(unknown));
   }
@@ -97,14 +97,9 @@ async function byRule(r, snap, q, key) {
   checkNames(index, q);
   let cut;
   const unknown = unknownValues(index, q);
-  switch (unknown.length > 0 ? "" : ruleOf(q)) {
+  switch (unknown.length > 0 && q.route.lenient ? "" : ruleOf(q)) {
     case "":
-      cut = frame(
-        q.route.framing,
-        [],
-        results.rowJSON({ ...counts(q, 0), unknown_values: unknown })
-          .replace(/[<>&]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16)),
-      );
+      cut = withUnknown(frame(q.route.framing, [], results.rowJSON(counts(q, 0))), unknown);
       break;
     case "rank":
       cut = await best(r, snap, q, index);
@@ -133,7 +128,16 @@ async function byRule(r, snap, q, key) {
     default:
       throw mustHave(index, q) ? missing(key) : notFound();
   }
+  if (unknown.length > 0 && !q.route.lenient && !q.route.framing)
+    cut = withUnknown(cut, unknown, ruleOf(q) === "rank");
   return bodyOfBytes(encode(withProvenance(cut, q.route, index)));
+}
+
+// withUnknown returns a response whose meta, its last member, names unknown values. The meta of the best services is
+// written like a row.
+function withUnknown(cut, unknown, isRow) {
+  const values = isRow ? results.rowJSON(unknown) : results.rowJSON(unknown).replace(/[<>&]/g, (c) => "\\u00" + c.charCodeAt(0).toString(16));
+  return `${cut.slice(0, -3)},"unknown_values":${values}}}\n`;
 }
 
 // withProvenance returns a response with the provenance of the snapshot with this index.

@@ -30,30 +30,46 @@ function escapeName(bytes) {
 function nearest(bytes, names) {
   const limit = Math.min(bytes.length, Math.max(2, Math.floor(bytes.length / 3)) + 1);
   return names
+    .filter((name) => Math.abs(name.length - bytes.length) < limit || /[^\0-\x7f]/.test(name)) // each byte is an edit
     .map((name) => [name, editDistance(bytes, encode(name))])
     .filter(([, edits]) => edits < limit)
     .sort(([, a], [, b]) => a - b)
     .map(([name]) => name);
 }
 
-// checkNames throws an error for the first unknown value. A lenient route only does so with strict=1.
+// checkNames throws an error for the first unknown value that the route refuses. Without strict=1 the response names the
+// values of a lenient route, and those that must be among names of the index.
 function checkNames(index, q) {
-  if (q.route.lenient && !q.strict) return;
   for (const { parameter, value, nearest: names } of unknownValues(index, q)) {
+    if (!q.strict && (q.route.lenient || q.route.params.find((p) => p.name === parameter).among)) continue;
     const hint = names.length > 0 ? `; did you mean ${names.join(" or ")}?` : "";
     throw invalid(parameter, `must be a known ${parameter}; got ${quoteShort(value)}${hint}`);
   }
 }
 
-// unknownValues returns the networks and categories by which a list of services is filtered and that nothing knows.
+// namesValues returns whether a response names its unknown values.
+const namesValues = (q) => Boolean(q.route && (q.route.lenient || q.route.params.some((p) => p.among && q.values.get(p.name))));
+
+// namesOf returns the names of the index that the values of a parameter must be among, or nothing.
+function namesOf(index, p) {
+  if (p.among === "slugs") return index.slugs;
+  if (p.among === "values" && index.values) return [...(p.known ?? []), ...(index.values[p.name] ?? [])];
+}
+
+// unknownValues returns the values of filters that nothing has.
 function unknownValues(index, q) {
   const omit = q.route?.omit;
-  if (!omit || (has(q, "include") && text(q, "include").split(",").includes(omit))) return [];
+  const names = omit && !(has(q, "include") && text(q, "include").split(",").includes(omit));
   const unknown = [];
-  for (const p of q.route.params) {
+  for (const p of q.route?.params ?? []) {
     const value = q.values.get(p.name);
+    const among = value ? namesOf(index, p) : undefined;
+    if (among && !among.includes(value)) {
+      const known = Object.fromEntries(among.map((name) => [name.toLowerCase(), name]));
+      unknown.push({ parameter: p.name, value, nearest: nearestOf(value, known) });
+    }
     const known = TABLE.spellings[p.spellings];
-    if (!value || !known || Object.hasOwn(known, value.toLowerCase())) continue;
+    if (!names || !value || !known || Object.hasOwn(known, value.toLowerCase())) continue;
     const route = TABLE.routes.find(({ name }) => name === "services");
     if (Object.hasOwn(index.lists, listKey(newQuery({ route, values: new Map([[p.name, value]]) })))) continue;
     unknown.push({ parameter: p.name, value, nearest: nearestOf(value, known) });
