@@ -28,6 +28,7 @@ var guides = []struct{ route, file string }{
 	{"operations-reference-page", "pages/operations/reference.md"},
 	{"configuration-page", "pages/configuration.md"},
 	{"upgrading-page", "pages/upgrading.md"},
+	{"changelog-page", "pages/changelog.md"},
 	{"troubleshooting-page", "pages/troubleshooting.md"},
 	{"contributing-page", "pages/contributing.md"},
 }

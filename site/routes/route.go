@@ -299,6 +299,8 @@ var All = []Route{
 		About: "Every setting with its key, flag, variable and default."},
 	{Name: "upgrading-page", Pattern: "/upgrading", Rule: RuleLiteral, Ext: ".html",
 		About: "How to install a newer version and how to go back."},
+	{Name: "changelog-page", Pattern: "/changelog", Rule: RuleLiteral, Ext: ".html",
+		About: "What each version of Tollbook changed."},
 	{Name: "troubleshooting-page", Pattern: "/troubleshooting", Rule: RuleLiteral, Ext: ".html",
 		About: "Error messages of the commands, their meaning and their remedy."},
 	{Name: "contributing-page", Pattern: "/contributing", Rule: RuleLiteral, Ext: ".html",
