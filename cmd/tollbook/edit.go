@@ -100,8 +100,8 @@ func newEditCommand() *cobra.Command {
 		Long: `Edit changes the fields that are given as flags, and prints each with its old and new value. The service
 keeps its slug and its history. --endpoint replaces the endpoints that people declared; endpoints that the service's
 own documents declare stay. If the service came from a file, edit says so: write the change there, too, or the next
-"services apply" of that file undoes it. A service that has asked for payment stays on its domain: list an address on another domain as a service of its
-own.
+"services apply" of that file undoes it. A service that has asked for payment stays on its domain: list an address on
+another domain as a service of its own.
 
 EXIT STATUS
 
