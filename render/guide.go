@@ -21,6 +21,7 @@ var guides = []struct{ route, file string }{
 	{verifyRoute, "pages/verify.md"},
 	{ownersRoute, "pages/owners.md"},
 	{"hosting-page", "pages/hosting.md"},
+	{"costs-page", "pages/costs.md"},
 	{"operations-page", "pages/operations.md"},
 	{"operations-start-page", "pages/operations/start.md"},
 	{"operations-daily-page", "pages/operations/daily.md"},

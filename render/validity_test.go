@@ -324,6 +324,7 @@ func TestMovedParts(t *testing.T) {
 			"re-checks hear-of-new-submissions-and-suggestions verify-an-owner read-settlements " +
 			"ask-a-language-model-for-summaries how-polite-the-crawler-is change-how-it-looks the-first-week " +
 			"when-something-is-broken",
+		"hosting.html":   "size-of-a-snapshot prices how-costs-are-calculated costs-a-month",
 		"upgrading.html": "v0-1-0 settings-that-are-needed-now",
 	} {
 		for _, id := range strings.Fields(parts) {
