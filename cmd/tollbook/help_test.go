@@ -113,7 +113,7 @@ func TestNoOldFlags(t *testing.T) {
 			}
 		}
 	}
-	use := regexp.MustCompile(`tollbook((?: +[a-z]+)+)((?:[^\n` + "`" + `|;"&]|\\\n)*)`)
+	use := regexp.MustCompile(`tollbook((?: +[a-z]+\b)+)((?:[^\n` + "`" + `|;"&]|\\\n)*)`)
 	flag := regexp.MustCompile(`(?:^| )--([a-z][a-z0-9-]*)`)
 	uses := 0
 	for _, folder := range []string{"README.md", "ARCHITECTURE.md", ".github", ".ci", "templates/pages", "cmd/tollbook/packaging",
