@@ -206,7 +206,11 @@ func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts
 			has = append(has, d.name)
 		}
 	}
-	c.o.Logger.InfoContext(ctx, "site", "service", s.Slug, "seen", v.Facts != nil, "has", strings.Join(has, " "),
+	if v.Facts == nil {
+		c.o.Logger.InfoContext(ctx, "site could not be read", "service", s.Slug, "err", seen.Failure)
+		return
+	}
+	c.o.Logger.InfoContext(ctx, "site", "service", s.Slug, "has", strings.Join(has, " "),
 		"declared", len(seen.Endpoints), "added", len(v.Add))
 }
 

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -109,13 +111,21 @@ func TestGather(t *testing.T) {
 		oneEndpoint("other", "http://other.sample.test", "/x"))
 	now := &clock{now: dawn}
 	calls := 0
+	var log strings.Builder
 	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json",
-		Rand: func() float64 { return 0.5 }, Changed: func([]checks.Visit) { calls++ }, Workers: 1}, o)
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Rand:   func() float64 { return 0.5 }, Changed: func([]checks.Visit) { calls++ }, Workers: 1}, o)
 
 	// The other two services have no server: nothing can be read of them.
 	if diff := cmp.Diff(GatherReport{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" ||
 		calls != 3 {
 		t.Errorf("first round, Changed called %d times (-want +got):\n%s", calls, diff)
+	}
+	for _, slug := range []string{"guest", "other"} {
+		if !regexp.MustCompile(`msg="site could not be read" service=` + slug + ` err="get http://` + slug +
+			`[^"]*/robots.txt: [^"]+"`).MatchString(log.String()) {
+			t.Errorf("the log does not say why the site of %s could not be read:\n%s", slug, log.String())
+		}
 	}
 	if diff := cmp.Diff(GatherReport{}, gather(t, c)); diff != "" {
 		t.Errorf("second round at once (-want +got):\n%s", diff)

@@ -49,7 +49,7 @@ func (c *counter) take() requestCounts {
 	return was
 }
 
-// The requests of a publication, as the guide templates/pages/hosting.md gives them. If they change, change the guide.
+// The requests of a publication, as the guide templates/pages/costs.md gives them. If they change, change the guide.
 const (
 	fixedWrites = 5  // three listings, the zip, the pointer
 	listWrites  = 2  // expanded.sums.gz, before and after

@@ -178,7 +178,7 @@ func (p *Publisher) chooseExpansion(tree archive.Tree, there map[string]archive.
 	r *Published) (map[string]archive.Sum, error) {
 	some := true // no file but those of Expand
 	for name := range there {
-		some = some && p.o.Expand(name)
+		some = some && p.o.Expand != nil && p.o.Expand(name)
 	}
 	expand, all := p.o.Expand, !some
 	if period := p.o.period(r.Checkpoint); period > 0 {

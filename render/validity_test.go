@@ -319,3 +319,26 @@ func findFaults(doc *goquery.Document, tree map[string][]byte) []string {
 	})
 	return list
 }
+
+// TestMovedParts checks that addresses of parts of guides that moved to pages of their own lead to a link.
+func TestMovedParts(t *testing.T) {
+	t.Parallel()
+	pages, _ := pagesOf(t, render.Site{}, world())
+	for page, parts := range map[string]string{
+		"operations.html": "run-it-on-a-schedule say-who-visits sign-requests check-its-health data-worth-keeping disk-space " +
+			"back-up-and-restore move-it keep-the-list-of-services follow-public-sources review-submissions read-suggestions " +
+			"re-checks hear-of-new-submissions-and-suggestions verify-an-owner read-settlements " +
+			"ask-a-language-model-for-summaries how-polite-the-crawler-is change-how-it-looks the-first-week " +
+			"when-something-is-broken",
+		"hosting.html":   "size-of-a-snapshot prices how-costs-are-calculated costs-a-month",
+		"upgrading.html": "v0-1-0 settings-that-are-needed-now",
+	} {
+		for _, id := range strings.Fields(parts) {
+			to, _ := pages[page].Find("a#" + id).Attr("href")
+			if key, part, ok := strings.Cut(strings.TrimPrefix(to, "/dir/"), "#"); !ok || part != id || key == page ||
+				pages[key] == nil || pages[key].Find("[id='"+id+"']").Length() != 1 {
+				t.Errorf("%s#%s leads to %q", page, id, to)
+			}
+		}
+	}
+}

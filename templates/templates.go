@@ -16,5 +16,5 @@ import "embed"
 //   - proofs/ has the published figures as SQL;
 //   - fonts/ has the typeface of headings and figures, the latin subset of one weight, with its licence.
 //
-//go:embed *.html *.js *.css favicon.svg pages/*.md markdown/*.md proofs/*.sql fonts/*
+//go:embed *.html *.js *.css favicon.svg pages/*.md pages/operations/*.md markdown/*.md proofs/*.sql fonts/*
 var FS embed.FS

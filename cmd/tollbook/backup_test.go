@@ -82,7 +82,7 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// restored dumps a database as the page /operations describes, restores it into an empty one, and opens that.
+// restored dumps a database as the page /operations/repair describes, restores it into an empty one, and opens that.
 func restored(t *testing.T, dsn string) *postgres.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), restoredDSN(t, dsn))

@@ -133,7 +133,8 @@ func dangerText(s *site.ServiceDetail) string {
 	return ": " + display.Line(f.Title, display.MaxName) + ". " + own(f.Evidence)
 }
 
-// addClaim compares what the user was told: first the network, then the recipients on it, then their prices.
+// addClaim compares what the user was told: first the network, then the recipients on it, then
+// their prices, or all prices on it if the recipient is another one.
 func (f *findings) addClaim(record *record, c claim) {
 	rows := record.options
 	if c.Network != "" {
@@ -151,10 +152,10 @@ func (f *findings) addClaim(record *record, c claim) {
 		to := keep(rows, func(o option) bool { return isSameAddress(o.PayTo, c.PayTo) })
 		if len(to) == 0 {
 			f.add(aboutRecipient, resultDiffers, "%s", record.differs(c.PayTo, rows))
-			return
+		} else {
+			f.add(aboutRecipient, resultSame, "%s%s", own(to[0].PayTo), sinceText(to[0].since))
+			rows = to
 		}
-		f.add(aboutRecipient, resultSame, "%s%s", own(to[0].PayTo), sinceText(to[0].since))
-		rows = to
 	}
 	if c.Price != "" {
 		f.addPrice(rows, c.Price)

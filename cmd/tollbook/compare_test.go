@@ -56,6 +56,9 @@ func TestCompare(t *testing.T) {
 		{name: "recipient of another network", claim: claim{Network: base, PayTo: "Bbb"}, verdict: resultDiffers,
 			want: []string{"same network Base", "differs recipient Bbb differs from every one observed since " +
 				"2 Jan 2026, 03:04 UTC: 0xAAA"}},
+		{name: "another recipient, the same price", claim: claim{Network: base, PayTo: "Bbb", Price: "0.01"}, verdict: resultDiffers,
+			want: []string{"same network Base", "differs recipient Bbb differs from every one observed since " +
+				"2 Jan 2026, 03:04 UTC: 0xAAA", "same price $0.01"}},
 		{name: "an old recipient", claim: claim{PayTo: "0xold"}, verdict: resultDiffers,
 			want: []string{"differs recipient 0xold was a recipient until 20 Nov 2026, 12:30 UTC, and is none now: " +
 				"0xAAA, Bbb"}},

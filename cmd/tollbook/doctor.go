@@ -138,12 +138,8 @@ func (o *doctorOptions) components(ctx context.Context, c *settings.Configuratio
 	if baseURL == settings.DefaultBaseURL {
 		baseURL = "" // not configured
 	}
-	contact := o.Contact
-	if !o.hasContact() {
-		contact = ""
-	}
 	return doctor.Options{
-		Contact: contact, Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
+		Contact: o.Contact, HasContact: o.hasContact(), Data: o.Data, Public: o.Public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To,
 		BaseURL: baseURL, Key: key, Signer: signer, SignerErr: signerErr,
 		Retention: o.retention(), RPC: rpc, Configuration: cmp.Or(c.Path, "no file, only variables"), Getenv: os.Getenv,
 		Logger: newLogger(ctx, slog.LevelInfo),

@@ -122,8 +122,10 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
 		t.Errorf("left in the place: %v, %v", left, err)
 	}
+	look("no contact", map[string]string{"contact": "warning"}, env,
+		"crawl.contact is not set: services on hosts of others are not visited", "--crawl-contact=")
 	look("an example of a contact", map[string]string{"contact": "warning"}, env,
-		"to the section [crawl] of tollbook.toml",
+		"crawl.contact https://tollbook.example/bot is only an example: services on hosts of others are not visited",
 		"--crawl-contact", "https://tollbook.example/bot")
 	look("a proxy", map[string]string{"proxy": "warning"}, append(slices.Clone(env), "HTTPS_PROXY=http://me:s3cret@127.0.0.1:1"),
 		"although HTTPS_PROXY names a proxy")

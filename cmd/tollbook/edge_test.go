@@ -1,8 +1,17 @@
 package main
 
 import (
+	"crypto/x509"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"tollbook/site/testgate"
 )
 
 // printedBy returns the complete output of a command that must succeed.
@@ -65,5 +74,41 @@ func TestEdgeRefuses(t *testing.T) {
 		if code, stdout, stderr := tollbook(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
 			t.Errorf("tollbook %q: exit %d, %.80q, %q", args, code, stdout, stderr)
 		}
+	}
+}
+
+// TestNginxWithTLS checks with nginx that the file which the page on hosting shows for TLS and Cloudflare goes with the
+// printed configuration.
+func TestNginxWithTLS(t *testing.T) {
+	t.Parallel()
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		testgate.Missing(t, "no nginx: apt-get install nginx-light")
+	}
+	page := readFile(t, filepath.Join(root, "templates/pages/hosting.md"))
+	own := regexp.MustCompile(`(?m)^    ssl_certificate .*\n(?:    .*\n)+`).FindString(page)
+	args := regexp.MustCompile(`(?m)^    tollbook edge nginx --data (\S+) --server-name (\S+) --listen "(.*)"$`).
+		FindStringSubmatch(page)
+	if own == "" || args == nil {
+		t.Fatalf("the page has no file of nginx with a certificate, or no command: %q, %q", own, args)
+	}
+	dir := t.TempDir()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "tollbook.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: server.Certificate().Raw})))
+	write(t, filepath.Join(dir, "tollbook.key"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	write(t, filepath.Join(dir, "own.conf"), strings.ReplaceAll(own, "/etc/ssl/", dir+"/"))
+	write(t, filepath.Join(dir, "tollbook.conf"), ran(t, nil, "edge", "nginx", "--data", args[1], "--server-name",
+		args[2], "--listen", args[3]))
+	write(t, filepath.Join(dir, "nginx.conf"), "pid "+dir+"/pid; error_log stderr; events {}\nhttp { access_log off; "+
+		"client_body_temp_path "+dir+"; include "+dir+"/own.conf; include "+dir+"/tollbook.conf; }\n")
+	if out, err := exec.CommandContext(t.Context(), nginx, "-t", "-p", dir, "-c", filepath.Join(dir, "nginx.conf")).
+		CombinedOutput(); err != nil {
+		t.Errorf("nginx -t: %v\n%s", err, out)
 	}
 }

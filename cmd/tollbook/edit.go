@@ -99,9 +99,9 @@ func newEditCommand() *cobra.Command {
 		Short: "Change the fields of one service",
 		Long: `Edit changes the fields that are given as flags, and prints each with its old and new value. The service
 keeps its slug and its history. --endpoint replaces the endpoints that people declared; endpoints that the service's
-own documents declare stay. If a file lists the service, change the file instead: the next "services apply" undoes an
-edit. A service that has asked for payment stays on its domain: list an address on another domain as a service of its
-own.
+own documents declare stay. If the service came from a file, edit says so: write the change there, too, or the next
+"services apply" of that file undoes it. A service that has asked for payment stays on its domain: list an address on
+another domain as a service of its own.
 
 EXIT STATUS
 

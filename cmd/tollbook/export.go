@@ -46,7 +46,7 @@ is written completely or not at all, and only its owner may read it.
 E-mail addresses, and notes of submissions, are included only with --with-contacts; who sent a submission or suggestion
 never is.
 Measurements are not included, because a crawl measures again. To keep history too, back up the database, as the
-page /operations of every directory describes.
+page /operations/repair of every directory describes.
 
 The first line names the kind of file and its version, and the last one counts the lines before it. The same
 directory gives the same bytes.

@@ -25,10 +25,10 @@ import (
 	"tollbook/site/testgate"
 )
 
-var updateWeek = flag.Bool("update-week", false, "write the outputs of the first week into the page on operations")
+var updateWeek = flag.Bool("update-week", false, "write the outputs of the first week into its page")
 
 const (
-	weekPage    = "templates/pages/operations.md"
+	weekPage    = "templates/pages/operations/start.md"
 	weekHeading = "## The first week\n"
 	pageAddress = "http://127.0.0.1:4020"
 )
@@ -57,8 +57,8 @@ type week struct {
 	printed    []string // identifiers that were printed, the newest last
 }
 
-// TestFirstWeek runs the section "The first week" of the page on operations, command by command, and compares what each
-// prints. -update-week writes the page.
+// TestFirstWeek runs the section "The first week" of the page /operations/start, command by command, and compares what
+// each prints. -update-week writes the page.
 func TestFirstWeek(t *testing.T) { // not parallel: it runs a whole directory
 	testgate.All(t)
 	needPostgres(t)

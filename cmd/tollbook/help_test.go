@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io/fs"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -53,6 +56,97 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 	}
 }
 
+// TestHelpShowsFewFlags checks that the help of commands with many flags shows twelve, the limits of connections in none,
+// and says where the others are.
+func TestHelpShowsFewFlags(t *testing.T) {
+	t.Parallel()
+	flag := regexp.MustCompile(`(?m)^ +(?:-\w, | {4})--([a-z0-9-]+)`)
+	for _, c := range commands(newRootCommand()) {
+		path := strings.Fields(c.CommandPath())[1:]
+		code, help, stderr := tollbook(t, nil, append(path, "--help")...)
+		if code != 0 {
+			t.Fatalf("%s --help: exit %d, %s", c.CommandPath(), code, stderr)
+		}
+		own, _, _ := strings.Cut(help, "\nGlobal Flags:")
+		shown := map[string]bool{}
+		for _, m := range flag.FindAllStringSubmatch(own, -1) {
+			shown[m[1]] = true
+		}
+		if name := c.Name(); (name == "up" || name == "work") && len(shown) != 12 {
+			t.Errorf("%s --help shows %d flags, want 12", name, len(shown))
+		}
+		for _, name := range []string{"serve-rate-limit", "serve-max-pending", "serve-max-connections",
+			"serve-max-client-connections", "serve-sending-memory", "serve-min-rate", "serve-send-timeout"} {
+			if shown[name] {
+				t.Errorf("%s --help shows --%s, which is advanced", c.CommandPath(), name)
+			}
+		}
+		hidden := 0
+		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if !shown[f.Name] && !f.Hidden && f.Name != "help" {
+				hidden++
+			}
+		})
+		if note := strings.Contains(help, `more settings are flags, too. "tollbook config" prints every setting`); note != (hidden > 0) {
+			t.Errorf("%s --help hides %d flags; it says where they are: %v\n%s", c.CommandPath(), hidden, note, help)
+		}
+	}
+}
+
+// TestNoOldFlags checks that each flag of a setting has its key's name, that no command knows a name from before the
+// first release, and that no document, unit or printed configuration gives a command a flag that it does not have.
+func TestNoOldFlags(t *testing.T) {
+	t.Parallel()
+	old := []string{"title", "base-url", "colours", "footer", "pages", "templates", "host-gap", "workers", "contact",
+		"allow-private", "free-hosts", "submissions", "max-pending", "signing-key"}
+	flags := map[string]map[string]bool{} // by command
+	for _, c := range commands(newRootCommand()) {
+		known := map[string]bool{}
+		c.InitDefaultHelpFlag()
+		c.InitDefaultVersionFlag()
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		c.InheritedFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		flags[c.CommandPath()] = known
+		for _, name := range old {
+			if known[name] {
+				t.Errorf("%s has the old flag --%s", c.CommandPath(), name)
+			}
+		}
+	}
+	use := regexp.MustCompile(`tollbook((?: +[a-z]+\b)+)((?:[^\n` + "`" + `|;"&]|\\\n)*)`)
+	flag := regexp.MustCompile(`(?:^| )--([a-z][a-z0-9-]*)`)
+	uses := 0
+	for _, folder := range []string{"README.md", "ARCHITECTURE.md", ".github", ".ci", "templates/pages", "cmd/tollbook/packaging",
+		"site/serve/edge"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(file, ".go") || strings.HasSuffix(file, ".json") {
+				return err
+			}
+			for _, m := range use.FindAllStringSubmatch(readFile(t, file), -1) {
+				command := "tollbook"
+				for _, word := range strings.Fields(m[1]) {
+					if flags[command+" "+word] == nil {
+						break
+					}
+					command += " " + word
+				}
+				for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
+					if uses++; !flags[command][f[1]] {
+						t.Errorf("%s: %s has no flag --%s: %s", file, command, f[1], m[0])
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if uses < 60 {
+		t.Errorf("the documents have %d uses of flags; are they read?", uses)
+	}
+}
+
 // TestVersion checks that a program that was built without a record of its commit, as a test is, says so.
 func TestVersion(t *testing.T) {
 	t.Parallel()
@@ -93,6 +187,8 @@ func TestCommandLineErrors(t *testing.T) {
 		{"serve --serve-trusted-proxies 10.0.0.0/8,proxy",
 			`--serve-trusted-proxies "proxy": give networks such as 10.0.0.0/8`},
 		{"serve --serve-metrics 9402", `--serve-metrics "9402": missing port in address`},
+		{"up --title Acme", "unknown flag: --title; did you mean --site-title?"},
+		{"up --site-titel Acme", "unknown flag: --site-titel; did you mean --site-title?"},
 		{"serve --once", "unknown flag: --once; see tollbook serve --help"},
 		{"submissions list --state new", `--state "new": use pending, approved, rejected or all`},
 		{"submissions show 7", `"7" is no id of a submission; tollbook submissions list shows the ids`},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -84,6 +85,8 @@ waits and the others continue. After a reorganisation it rolls back to the last 
 On Solana, Stellar and the XRP Ledger index also asks, once a day for each recipient of a current price, whether it can
 receive: a payment fails without a token account or a trust line. With several nodes, two must agree.
 
+With --once and no network, index reads nothing and says so.
+
 A terminal shows how many blocks each network is behind; elsewhere there are log lines.
 
 EXIT STATUS
@@ -93,6 +96,14 @@ early; 2 for an error in the command line or the configuration.`,
 		Example: "  tollbook index --once --rpc base=https://base.example/rpc",
 		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			n := &o.Networks
+			if o.Once && n.IsEmpty(c.Networks) && len(n.Start)+len(n.Confirmations) == 0 { // as from a crontab or a timer
+				if o.JSON {
+					return report.Networks(cmd.OutOrStdout(), nil, nil, true)
+				}
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "No [[network]] is configured; nothing was read")
+				return err
+			}
 			list, err := o.Networks.Read(c.Networks)
 			if err != nil {
 				return err

@@ -54,6 +54,7 @@ func (l *listServices) plan(has postgres.Listed) (*list.Plan, error) {
 	plan, err := list.NewPlan(entries, o, has, l.Prune)
 	if err == nil && l.One {
 		plan.Missing = 0
+		plan.NoteFiles()
 	}
 	return plan, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,6 +38,9 @@ func TestMigrate(t *testing.T) {
 	}
 	for range 2 { // a plan changes nothing
 		plan, _ := tollbook("migrate", "--plan")
+		if strings.Contains(plan, "For operators:") {
+			t.Errorf("the plan says whom it is for with each migration:\n%s", plan)
+		}
 		contains(plan, "The database has schema 1. This program needs schema ", "\n  002_reasons\n    For readers who ",
 			"\n  003_operation\n", "Nothing is changed yet. Back up the database, then run tollbook migrate.\n")
 	}
@@ -51,7 +55,9 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the plan as JSON is %s (%v), want one from schema 1 by 002_reasons", text, err)
 	}
 	done, log := tollbook("migrate")
-	contains(done, "The database had schema 1. It has schema ", "\n  002_reasons\n")
+	if want := fmt.Sprintf("The database had schema 1. It has schema %d now.\n", migration.NewestSchema()); done != want {
+		t.Errorf("migrate prints %q, want %q: the log has its steps, and migrate --plan the plan", done, want)
+	}
 	contains(log, `msg="migrating the database, 002_reasons: For readers who `,
 		`msg="migrating the database, 003_operation: `)
 	again, log := tollbook("migrate")

@@ -21,9 +21,9 @@ func newMigrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database to the schema of this version",
-		Long: `Migrate does to the database what this version of the program needs, and says what it does. With --plan
-it only says it. Every other command that uses the database does the same when it starts, with a line in the log for
-each migration.
+		Long: `Migrate does to the database what this version of the program needs, with a line in the log for each
+step. With --plan it says what that is, and changes nothing. Every other command that uses the database does the same
+when it starts.
 
 Each migration is one transaction: if it fails, the database is as it was before. There is no way back but the
 back-up of the database, so make one first, and stop older programs that use the database. The page /upgrading of

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/site/postgres/migration"
 	"tollbook/site/testgate"
 )
 
@@ -232,7 +233,8 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 	}
 }
 
-// TestReleaseNeedsNotes checks that a version without notes on the page about upgrades can't be released.
+// TestReleaseNeedsNotes checks that a version without notes in the changelog can't be released, and that the notes of
+// the newest version name the schema that this program makes.
 func TestReleaseNeedsNotes(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -242,11 +244,17 @@ func TestReleaseNeedsNotes(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "packaging/release", dist)
 	cmd.Env = append(os.Environ(), "VERSION=v999.0.0", "COMMIT=0", "SOURCE_DATE_EPOCH=0")
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), `upgrading.md has no section "## v999.0.0"; write one`) {
+	if err == nil || !strings.Contains(string(out), `changelog.md has no section "## v999.0.0"; write one`) {
 		t.Errorf("a release without notes: %v: %s", err, out)
 	}
 	if left, err := os.ReadDir(dist); err != nil || len(left) > 0 {
 		t.Errorf("it leaves %v (%v), want nothing", left, err)
+	}
+	_, notes, _ := strings.Cut(readFile(t, filepath.Join(root, "templates/pages/changelog.md")), "\n## ")
+	notes, _, _ = strings.Cut(notes, "\n## ")
+	if want := fmt.Sprintf("The schema gets version %d.", migration.NewestSchema()); !strings.HasPrefix(notes, "v0.1.0\n") ||
+		!strings.Contains(strings.Join(strings.Fields(notes), " "), want) {
+		t.Errorf("the newest notes of the changelog do not say %q", want)
 	}
 }
 

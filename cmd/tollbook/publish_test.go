@@ -85,7 +85,7 @@ func (p *place) build(t *testing.T) { p.must(t, "build", "--data", p.data, "--ex
 func (p *place) publish(t *testing.T, more ...string) output.Published {
 	t.Helper()
 	var r output.Published
-	out := p.must(t, append([]string{"publish", "--data", p.data, "--publish-to", p.to, "--json"}, more...)...)
+	out := p.must(t, append([]string{"publish", "--data", p.data, "--publish-to", p.to, "--json", "--expand", "all"}, more...)...)
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

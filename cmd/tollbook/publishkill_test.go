@@ -123,7 +123,7 @@ func TestPublishKilled(t *testing.T) {
 		sums = next
 		allow(false, next)
 		begun := time.Now()
-		publisher := command(t, p.env, "publish", "--data", p.data, "--publish-to", p.to).start(t)
+		publisher := command(t, p.env, "publish", "--data", p.data, "--publish-to", p.to, "--expand", "all").start(t)
 		select {
 		case <-time.After(rand.N(took)): // the test varies this moment
 			_ = publisher.Process.Kill()

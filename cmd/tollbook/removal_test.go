@@ -173,7 +173,9 @@ endpoints    = ["/quote"]
 `, gone.URL, stays.URL))
 	words := []string{"zebrafish", host, recipient}
 	build := func() string { return ran(t, env, "build", "--data", dataDir) }
-	publish := func(to string) string { return ran(t, env, "publish", "--data", dataDir, "--publish-to", to) }
+	publish := func(to string) string {
+		return ran(t, env, "publish", "--data", dataDir, "--publish-to", to, "--expand", "all")
+	}
 
 	ran(t, env, "services", "apply", "--new-categories", list)
 	ran(t, env, "crawl", "--once")

@@ -14,6 +14,7 @@ import (
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/cmd/tollbook/version"
+	"tollbook/site/display"
 )
 
 // exitStatus returns 2 for an error of the command line and for a check without a result, the outcome of a lint, else 1.
@@ -85,7 +86,7 @@ EXIT STATUS
 		if err := settings.CheckVariables(os.Environ()); err != nil {
 			return err
 		}
-		if err := c.Configure(cmd, os.Getenv, cmd.ErrOrStderr()); err != nil {
+		if err := c.Configure(cmd, os.Getenv); err != nil {
 			return err
 		}
 		if err := log.Validate(); err != nil {
@@ -94,9 +95,8 @@ EXIT STATUS
 		cmd.SetContext(withLog(cmd.Context(), log))
 		return nil
 	}
-	settings.AddOldFlags(cmd)
 	registerCompletions(cmd, func(cmd *cobra.Command) error {
-		return errors.Join(settings.UseSystem(cmd, settings.SystemFolder, io.Discard), c.Configure(cmd, os.Getenv, io.Discard))
+		return errors.Join(settings.UseSystem(cmd, settings.SystemFolder, io.Discard), c.Configure(cmd, os.Getenv))
 	})
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
@@ -104,9 +104,39 @@ EXIT STATUS
 			err = fmt.Errorf("invalid argument %q for \"--%s\" flag: %w", invalid.GetValue(), f.Name,
 				settings.ExplainValue(f, invalid.Unwrap()))
 		}
+		if unknown := new(pflag.NotExistError); errors.As(err, &unknown) {
+			if flag := probableFlag(cmd, unknown.GetSpecifiedName()); flag != "" {
+				return terminal.UsageErrorf("%w; did you mean --%s?", err, flag)
+			}
+		}
 		return terminal.UsageErrorf("%w; see %s --help", err, cmd.CommandPath())
 	})
+	printHelp := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		note, show := settings.HideRareFlags(cmd)
+		defer show()
+		printHelp(cmd, args)
+		if note != "" {
+			fmt.Fprint(cmd.OutOrStdout(), "\n"+note)
+		}
+	})
 	return cmd
+}
+
+// probableFlag returns the flag of a command that somebody probably meant: the only one that ends in the name, such as
+// site-title for title, else one that is spelt alike. It returns "" if there is none.
+func probableFlag(cmd *cobra.Command, name string) string {
+	var names, longer []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names = append(names, f.Name)
+		if strings.HasSuffix(f.Name, "-"+name) {
+			longer = append(longer, f.Name)
+		}
+	})
+	if len(longer) == 1 {
+		return longer[0]
+	}
+	return display.Nearest(name, names)
 }
 
 // Groups of commands in the help.

@@ -127,6 +127,35 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// TestEditOfAFile checks that an edit which the next apply of a file undoes says so, and one that no file undoes does not.
+func TestEditOfAFile(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	file := writeFile(t, "services.json", listOfServices(1, "d"))
+	ran(t, env, "services", "apply", file)
+	ran(t, env, "services", "add", "--name", "Books", "--description", "d", "--category", "Data", "--endpoint", "/q",
+		"--url", "https://books.example")
+	const warning = "! service-0000 comes from a file of services: write this change there, too, or the next tollbook " +
+		"services apply of that file undoes it\n"
+	for _, more := range [][]string{{"--dry-run"}, nil} {
+		args := append([]string{"services", "edit", "service-0000", "--description", "Mended."}, more...)
+		if out := ran(t, env, args...); !strings.Contains(out, warning) {
+			t.Errorf("%s does not warn:\n%s", args, out)
+		}
+	}
+	if out := ran(t, env, "services", "apply", file); !strings.Contains(out, "description: Mended. → d\n") {
+		t.Errorf("the warning is wrong, the file undoes nothing:\n%s", out)
+	}
+	for _, slug := range []string{"service-0000", "books"} { // no change, and a service of no file
+		if out := ran(t, env, "services", "edit", slug, "--description", "d"); strings.Contains(out, "! ") {
+			t.Errorf("edit of %s warns:\n%s", slug, out)
+		}
+	}
+	if out := ran(t, env, "services", "edit", "books", "--name", "Novels"); strings.Contains(out, "! ") {
+		t.Errorf("edit of a service of no file warns:\n%s", out)
+	}
+}
+
 // TestOneHostOneService checks that each door knows a host in whatever form it is written: a service is listed once, and
 // is found by each form.
 func TestOneHostOneService(t *testing.T) {

@@ -103,6 +103,8 @@ EXIT STATUS
 		},
 	}
 	o.AddFlags(cmd.Flags())
+	settings.ShowFlags(cmd, "data", "services-file", "crawl-contact", "site-title", "site-base-url", "serve-listen",
+		"serve-submissions", "serve-trusted-proxies", "serve-metrics", "publish-to", "publish-key", "schedule-build")
 	return cmd
 }
 

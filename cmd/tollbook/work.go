@@ -84,6 +84,8 @@ EXIT STATUS
 		},
 	}
 	o.AddFlags(cmd.Flags())
+	settings.ShowFlags(cmd, "data", "build", "drain", "crawl-contact", "crawl-workers", "site-title", "site-base-url",
+		"serve-metrics", "publish-to", "publish-key", "schedule-build", "visit-limit")
 	return cmd
 }
 

@@ -60,6 +60,8 @@ type Fetcher struct {
 	o      Options
 	public *http.Transport
 	routes []*http.Transport // of o.Routes; each trusts its own authority for its own names
+
+	failures failures
 }
 
 // New returns a fetcher. The caller must call Close.

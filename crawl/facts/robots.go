@@ -2,6 +2,7 @@ package facts
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,13 +100,40 @@ func (f *Fetcher) requestRobots(ctx context.Context, origin string) (*Robots, er
 		return nil, ctx.Err()
 	case errors.Is(err, ErrElsewhere):
 		r.State = RobotsNone
-	case err != nil || doc.status == 429 || doc.status >= 500:
+	case err != nil:
+		f.failures.store(origin, err.Error())
+	case doc.status == 429 || doc.status >= 500:
+		f.failures.store(origin, fmt.Sprintf("%s/robots.txt answers %d", origin, doc.status))
 	case doc.status == 200 && isRobots(doc):
 		r.State, r.Body = RobotsDocument, doc.body
 	default:
 		r.State = RobotsNone
 	}
 	return r, f.o.Robots.KeepRobots(ctx, *r)
+}
+
+// failures are the causes for which robots.txt of origins could not be read, at most maxFailures of the latest.
+type failures struct {
+	mu sync.Mutex
+	of map[string]string
+}
+
+const maxFailures = 10_000
+
+func (f *failures) store(origin, cause string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil || len(f.of) >= maxFailures {
+		f.of = map[string]string{}
+	}
+	f.of[origin] = cause
+}
+
+// cause returns why an origin says nothing about its documents.
+func (f *failures) cause(origin string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return cmp.Or(f.of[origin], origin+"/robots.txt could not be read a short time ago")
 }
 
 // isRobots reports whether an answer has rules for robots. Comments in another encoding than UTF-8 do not matter, since

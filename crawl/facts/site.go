@@ -25,6 +25,9 @@ type Site struct {
 
 	// Candidates may be endpoints: documents name them, but do not say that they ask for payment.
 	Candidates []Endpoint
+
+	// Failure says why nothing is known of an origin; "" if it answers.
+	Failure string
 }
 
 // Names of documents in Answer. Those after docTerms are only recorded if the site has them.
@@ -92,6 +95,7 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 			s.Robots = combine(s.Robots, robots.exists())
 		}
 		if robots.exists() == nil {
+			s.Failure = f.failures.cause(origin)
 			continue // the origin does not answer: send no further requests
 		}
 		v.front = nil

@@ -136,6 +136,17 @@ func NewPlan(entries []Entry, o Options, has postgres.Listed, prune bool) (*Plan
 	return p, nil
 }
 
+// NoteFiles notes each change of a service that came from a file: the file has the old values, and applying it again
+// undoes the change.
+func (p *Plan) NoteFiles() {
+	for i := range p.Change {
+		if c := &p.Change[i]; c.change.Source == sourceFile {
+			p.Notes = append(p.Notes, Note{Slug: c.Slug, Text: "comes from a file of services: write this change there, " +
+				"too, or the next tollbook services apply of that file undoes it"})
+		}
+	}
+}
+
 // optOutOf returns the opt-out of the host of a base URL, or of the host that moved there.
 func optOutOf(base string, has postgres.Listed) (consent.OptOut, bool) {
 	host := consent.HostOf(base)

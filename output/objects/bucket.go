@@ -3,6 +3,7 @@ package objects
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -331,7 +332,11 @@ func (b *Bucket) wrapError(ctx context.Context, verb, name string, err error) er
 	}
 	var r minio.ErrorResponse
 	if !errors.As(err, &r) {
-		return fmt.Errorf("%s: %w: %w; check AWS_ENDPOINT_URL", what, archive.ErrUnreachable, cause(err))
+		advice := "check AWS_ENDPOINT_URL"
+		if errors.As(err, new(*tls.CertificateVerificationError)) {
+			advice = "have that server's certificate renewed, or check AWS_ENDPOINT_URL"
+		}
+		return fmt.Errorf("%s: %w: %w; %s", what, archive.ErrUnreachable, cause(err), advice)
 	}
 	said := describeResponse(r)
 	switch {

@@ -121,4 +121,14 @@ func TestBucketUnreachable(t *testing.T) {
 	if _, err := b.List(t.Context(), ""); err == nil || err.Error() != want {
 		t.Errorf("a server that does not run: %v, want %s", err, want)
 	}
+	stranger := httptest.NewTLSServer(http.NotFoundHandler())
+	defer stranger.Close()
+	if b, err = OpenBucket("bucket/x", StoreOptions{Attempts: 1,
+		Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + stranger.URL})}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.List(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "certificate") ||
+		!strings.HasSuffix(err.Error(), "; have that server's certificate renewed, or check AWS_ENDPOINT_URL") {
+		t.Errorf("a server whose certificate is not accepted: %v", err)
+	}
 }

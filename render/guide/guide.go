@@ -52,7 +52,7 @@ func parseGuide(source []byte, link LinkFunc, fold bool) (*Guide, error) {
 	ids := headingIDs{"main": true} // the layout has this id
 	doc := md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(ids))))
 	g := &Guide{}
-	if err := prepare(doc, source, link, g); err != nil {
+	if err := prepare(doc, source, link, g, ids); err != nil {
 		return nil, err
 	}
 	title, ok := doc.FirstChild().(*ast.Heading)
@@ -122,7 +122,7 @@ func ParseFooter(source []byte, link LinkFunc) (template.HTML, error) {
 			return "", fmt.Errorf("line %d: use only paragraphs and lists", lineOf(n, source))
 		}
 	}
-	if err := prepare(doc, source, link, &Guide{}); err != nil {
+	if err := prepare(doc, source, link, &Guide{}, nil); err != nil {
 		return "", err
 	}
 	var b strings.Builder
@@ -148,8 +148,10 @@ func newMarkdown() goldmark.Markdown {
 	)
 }
 
-// prepare collects headings, names tables, resolves links and replaces images by their words.
-func prepare(doc ast.Node, source []byte, link LinkFunc, g *Guide) error {
+// prepare collects headings, names tables, resolves links and replaces images by their words. A list item that begins
+// with a link to a heading of another page gives the link that heading's id, unless ids has it: so an address from the
+// time when this page had the heading leads to the link. Without ids no link has an id.
+func prepare(doc ast.Node, source []byte, link LinkFunc, g *Guide, ids headingIDs) error {
 	var images []ast.Node
 	under, captions := "", map[string]int{}
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -179,6 +181,11 @@ func prepare(doc ast.Node, source []byte, link LinkFunc, g *Guide) error {
 				return ast.WalkStop, fmt.Errorf("line %d: %w", lineOf(n, source), err)
 			}
 			n.Destination = []byte(to)
+			page, id, _ := strings.Cut(to, "#")
+			if ids != nil && page != "" && id != "" && beginsItem(n) && !ids[id] {
+				ids[id] = true
+				n.SetAttributeString("id", []byte(id))
+			}
 		case *ast.Image:
 			images = append(images, n)
 		}
@@ -188,6 +195,13 @@ func prepare(doc ast.Node, source []byte, link LinkFunc, g *Guide) error {
 		n.Parent().ReplaceChild(n.Parent(), n, ast.NewString([]byte(plainText(n, source))))
 	}
 	return err
+}
+
+// beginsItem reports whether a link is the first node of a list item.
+func beginsItem(n *ast.Link) bool {
+	block := n.Parent()
+	return n.PreviousSibling() == nil && block.Parent() != nil && block.Parent().Kind() == ast.KindListItem &&
+		block.PreviousSibling() == nil
 }
 
 // resolve returns the destination of a link: a heading of the page, a file of the directory, or another site.

@@ -348,6 +348,10 @@ const (
 	MaxUnknownName = 40 // bytes of a name, before escaping
 )
 
+// OtherPaging names the parameter that a route has in place of another one, because some lists have pages and others a
+// limit and an offset.
+var OtherPaging = map[string]string{"per_page": "limit", "page": "offset", "limit": "per_page", "offset": "page"}
+
 // UnknownParams are the parameters of a request that its path does not have.
 type UnknownParams struct {
 	Params []UnknownParam // at most MaxUnknown, in the order of the request
@@ -382,6 +386,9 @@ func newUnknownParams(route *Route, names []string) UnknownParams {
 		p := UnknownParam{Name: escapeName(name)}
 		if len(name) <= MaxUnknownName {
 			p.Nearest = display.Nearest(site.LowerASCII(name), params)
+		}
+		if other := OtherPaging[name]; slices.Contains(params, other) {
+			p.Nearest = other
 		}
 		list.Params = append(list.Params, p)
 	}

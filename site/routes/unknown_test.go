@@ -24,6 +24,8 @@ func TestUnknownParameters(t *testing.T) {
 		{"/v1/services", "categry=AI&categry=Data&%63ategry=x", "categry (did you mean category?)"},
 		{"/v1/services", "snapshoot=1", "snapshoot (did you mean snapshot?)"},
 		{"/v1/services/acme", "page=2", "page"},
+		{"/v1/checks", "per_page=5&page=2", "per_page (did you mean limit?), page (did you mean offset?)"},
+		{"/v1/services", "limit=5&offset=9", "limit (did you mean per_page?), offset (did you mean page?)"},
 		{"/v1/services.json", "page=2&snapshots=x", "page, snapshots (did you mean snapshot?)"},
 		{"/v1/services", "a%0d%0aSet-Cookie%3a+b=1", "a%0D%0ASet-Cookie%3A%20b"},
 		{"/v1/services", "\u202Epage=1&%E2%80%AEpage=2&a,b=1", "%E2%80%AEpage, a%2Cb"},

@@ -121,10 +121,14 @@ func (o *Options) configuration() Finding {
 }
 
 func (o *Options) contact() Finding {
-	if o.Contact == "" {
+	if !o.HasContact {
+		why := "is not set"
+		if o.Contact != "" {
+			why = o.Contact + " is only an example"
+		}
 		return warning(
 			`add contact = "mailto:you@your-domain", or the URL of a page, to the section [crawl] of tollbook.toml`,
-			"crawl.contact is not set, or is an example: services on hosts of others are not visited")
+			"crawl.contact %s: services on hosts of others are not visited", why)
 	}
 	return good("%s is named in each request to a service", o.Contact)
 }

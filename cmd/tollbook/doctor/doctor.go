@@ -25,7 +25,8 @@ type Options struct {
 	Signer        *webbotauth.Signer  // of the crawler's requests; nil for none
 	SignerErr     error               // why requests can't be signed; nil if they can, or need not
 	RPC           map[string][]string // URLs of nodes by network
-	Contact       string              // whom the owners of services can ask about visits; "" for nobody
+	Contact       string              // the setting crawl.contact
+	HasContact    bool                // whether it names whom the owners of services can ask about visits
 	Configuration string              // name of the configuration file, or that there is none
 	Getenv        func(string) string
 	Logger        *slog.Logger

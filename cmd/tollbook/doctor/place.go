@@ -48,7 +48,7 @@ func (o *Options) place(ctx context.Context, clocks *clockSkews) []Finding {
 }
 
 // muchADay is the cost in dollars a day above which doctor says how to lower it.
-const muchADay = 5
+const muchADay = 1
 
 // cost says what the last publication to a bucket sent, and what that costs.
 func (o *Options) cost(place string) (f Finding) {

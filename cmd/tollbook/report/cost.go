@@ -17,7 +17,7 @@ type Price struct {
 	Write, Read, Traffic float64
 }
 
-// Prices of standard storage without free allowances, of Amazon and Google in the United States. The page on hosting
+// Prices of standard storage without free allowances, of Amazon and Google in the United States. The page on costs
 // shows them.
 var Prices = []Price{
 	{"Amazon S3", 5, 0.4, 0.09},
@@ -117,8 +117,8 @@ func printCost(w io.Writer, p output.Published) error {
 	if e := p.Expansion; e != nil {
 		files, writes, limit := display.Number(int64(e.Files)), display.Number(int64(e.Writes)),
 			display.Number(int64(e.Limit))
-		line := fmt.Sprintf("Objects: the %s files of the contract; all files would be up to %s writes a day, "+
-			"above the limit of %s for --expand auto", files, writes, limit)
+		line := fmt.Sprintf("Objects: none beside the zip; all files would be up to %s writes a day, above the limit of %s "+
+			"for --expand auto", writes, limit)
 		if e.All {
 			line = fmt.Sprintf("Objects: all %s files; they are up to %s writes a day, within the limit of %s for "+
 				"--expand auto", files, writes, limit)
@@ -130,6 +130,11 @@ func printCost(w io.Writer, p output.Published) error {
 	c := CostOf(p)
 	if c == nil {
 		return nil
+	}
+	if p.Written > 0 && p.Unchanged == 0 {
+		_, err := fmt.Fprintf(w, "Requests: %s\n  the next publications write only objects that change; they say what a day "+
+			"costs, and so does tollbook doctor\n", Requests(p))
+		return err
 	}
 	_, err := fmt.Fprintf(w, "Requests: %s\n  %s\n  %s\n", Requests(p), c.Daily(), c.Dollars())
 	return err

@@ -30,8 +30,7 @@ func Migration(w io.Writer, p migration.Plan, done, asJSON bool) error {
 	case p.Schema == 0:
 		fmt.Fprintf(&b, "The database is empty or does not exist yet. It would get schema %d.\n", p.Newest)
 	case done:
-		fmt.Fprintf(&b, "The database had schema %d%s. It has schema %d now:\n", p.Schema, program, p.Newest)
-		writeMigrations(&b, p.Migrations)
+		fmt.Fprintf(&b, "The database had schema %d%s. It has schema %d now.\n", p.Schema, program, p.Newest)
 	default:
 		fmt.Fprintf(&b, "The database has schema %d%s. This program needs schema %d:\n", p.Schema, program, p.Newest)
 		writeMigrations(&b, p.Migrations)
@@ -46,7 +45,8 @@ func Migration(w io.Writer, p migration.Plan, done, asJSON bool) error {
 
 func writeMigrations(b *strings.Builder, list []migration.Step) {
 	for _, m := range list {
-		fmt.Fprintf(b, "\n  %s\n    %s\n", m.Name, strings.ReplaceAll(m.Text, "\n", "\n    "))
+		text := strings.TrimPrefix(m.Text, "For operators:\n") // who else would read a plan
+		fmt.Fprintf(b, "\n  %s\n    %s\n", m.Name, strings.ReplaceAll(text, "\n", "\n    "))
 	}
 	fmt.Fprintln(b)
 }

@@ -111,6 +111,24 @@ func TestCost(t *testing.T) {
 			t.Errorf("%s, want %s", tt.got, tt.want)
 		}
 	}
+	for _, tt := range []struct {
+		p    output.Published
+		want string
+	}{
+		{output.Published{Written: 612, PerDay: 96, Traffic: objects.Traffic{Writes: 619, Reads: 5},
+			Expansion: &output.Expansion{All: true, Files: 612, Writes: 612, Limit: 2000}},
+			"Objects: all 612 files; they are up to 612 writes a day, within the limit of 2,000 for --expand auto\n" +
+				"Requests: 619 writes, 5 reads, 0 deletions, 0.0 MB sent, 0.0 MB received\n  the next publications write only " +
+				"objects that change; they say what a day costs, and so does tollbook doctor\n"},
+		{output.Published{PerDay: 96, Expansion: &output.Expansion{Writes: 64_128, Limit: 2000}},
+			"Objects: none beside the zip; all files would be up to 64,128 writes a day, above the limit of 2,000 for " +
+				"--expand auto\n"},
+	} {
+		var b strings.Builder
+		if err := printCost(&b, tt.p); err != nil || b.String() != tt.want {
+			t.Errorf("%v, it prints\n%swant\n%s", err, b.String(), tt.want)
+		}
+	}
 	p.PerDay = 0
 	if CostOf(p) != nil || CostOf(output.Published{PerDay: 96}) != nil {
 		t.Error("a publication without a schedule, or to a folder, costs something")

@@ -22,7 +22,7 @@ import (
 // Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
 // function is none.
 var Expansions = map[string]func(name string) bool{
-	"auto":     isContract, // or all, as output.PublishOptions.AllBelow chooses
+	"auto":     nil, // or all, as output.PublishOptions.AllBelow chooses
 	"all":      func(string) bool { return true },
 	"contract": isContract,
 	"none":     nil,
@@ -33,8 +33,8 @@ func isContract(name string) bool {
 }
 
 // MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
-// cost 2.00 dollars a day at most providers.
-const MaxDailyWrites = 400_000
+// cost 0.30 dollars a month at most providers, so that a directory of 200 services costs less than a dollar a month.
+const MaxDailyWrites = 2_000
 
 // PublishOptions are the settings of a publisher.
 type PublishOptions struct {

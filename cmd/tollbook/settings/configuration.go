@@ -35,9 +35,8 @@ type Configuration struct {
 }
 
 // Configure reads the configuration file. Then it gives each flag of cmd that is a setting the value of its variable,
-// else the file's, unless the flag is on the command line. Without any the default stays. getenv is os.Getenv. An old
-// name of a flag is reported on stderr.
-func (c *Configuration) Configure(cmd *cobra.Command, getenv func(string) string, stderr io.Writer) error {
+// else the file's, unless the flag is on the command line. Without any the default stays. getenv is os.Getenv.
+func (c *Configuration) Configure(cmd *cobra.Command, getenv func(string) string) error {
 	if err := c.readFile(cmd, getenv); err != nil {
 		return terminal.UsageError{Err: err}
 	}
@@ -46,7 +45,6 @@ func (c *Configuration) Configure(cmd *cobra.Command, getenv func(string) string
 		if f == nil {
 			continue
 		}
-		s.replaceOldFlag(cmd.Flags(), stderr)
 		if err := c.apply(s, f, getenv); err != nil {
 			return terminal.UsageError{Err: err}
 		}

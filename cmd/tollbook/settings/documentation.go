@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,13 +115,11 @@ func Documentation() string {
 		if s.name == "" {
 			heading = "Which directory"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| key | flag | variable | default | meaning |\n"+
-			"| --- | --- | --- | --- | --- |\n", heading, s.about)
-		for _, row := range Table {
-			if section, name := row.split(); section == s.name {
-				fmt.Fprintf(&b, "| `%s` | `--%s` | `%s` | %s | %s |\n", name, row.Flag(), row.Variable(),
-					row.defaultText(), plainMeaning(row.Meaning))
-			}
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", heading, s.about)
+		writeTable(&b, s.name, false)
+		if hasAdvanced(s.name) {
+			fmt.Fprintf(&b, "\n### Advanced keys of %s\n\nFew directories need these; no `--help` lists them.\n\n", heading)
+			writeTable(&b, s.name, true)
 		}
 	}
 	b.WriteString("\n## [[network]]\n\nOne table for each chain whose payments are read: index, up, work, doctor. " +
@@ -145,15 +144,25 @@ func Documentation() string {
 	for _, v := range Variables {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, v.Meaning)
 	}
-	b.WriteString(
-		"\n## Old names of flags\n\nThe flags on the left still work, and print a line with the new name.\n\n" +
-			"| old flag | new flag |\n| --- | --- |\n")
+	return b.String()
+}
+
+func hasAdvanced(section string) bool {
+	return slices.ContainsFunc(Table, func(s Setting) bool {
+		of, _ := s.split()
+		return of == section && s.Advanced
+	})
+}
+
+// writeTable writes the settings of a section, those that are advanced or the others.
+func writeTable(b *strings.Builder, section string, advanced bool) {
+	b.WriteString("| key | flag | variable | default | meaning |\n| --- | --- | --- | --- | --- |\n")
 	for _, row := range Table {
-		if row.OldFlag != "" {
-			fmt.Fprintf(&b, "| `--%s` | `--%s` |\n", row.OldFlag, row.Flag())
+		if of, name := row.split(); of == section && row.Advanced == advanced {
+			fmt.Fprintf(b, "| `%s` | `--%s` | `%s` | %s | %s |\n", name, row.Flag(), row.Variable(), row.defaultText(),
+				plainMeaning(row.Meaning))
 		}
 	}
-	return b.String()
 }
 
 // defaultText returns the default as the configuration file has it, in Markdown.

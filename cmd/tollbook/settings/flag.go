@@ -3,7 +3,8 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,32 +61,52 @@ func AddAllFlags(f *pflag.FlagSet) {
 	}
 }
 
-// AddOldFlags adds the old names of the flags that cmd and the commands below it have. An old flag changes the value of
-// the new one and is hidden from the help.
-func AddOldFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	for _, s := range Table {
-		flag := f.Lookup(s.Flag())
-		if flag == nil || s.OldFlag == "" || f.Lookup(s.OldFlag) != nil {
-			continue
-		}
-		old := f.VarPF(flag.Value, s.OldFlag, "", flag.Usage)
-		old.Hidden, old.NoOptDefVal = true, flag.NoOptDefVal
-	}
-	for _, sub := range cmd.Commands() {
-		AddOldFlags(sub)
-	}
+// ShowFlags makes the help of a command show the flags of these names alone. The others work all the same.
+func ShowFlags(cmd *cobra.Command, names ...string) {
+	cmd.Annotations = map[string]string{shownFlags: strings.Join(names, " ")}
 }
 
-// replaceOldFlag marks the flag of a setting as changed if its old name was used, and writes a line with the new name.
-func (s Setting) replaceOldFlag(f *pflag.FlagSet, stderr io.Writer) {
-	if s.OldFlag == "" {
-		return
+// shownFlags is the annotation of a command that contains the names of the flags in its help.
+const shownFlags = "flags"
+
+// HideRareFlags hides from the help of a command the flags of advanced settings, and those that ShowFlags left out. It
+// returns a paragraph that says which flags these are, "" for none, and a function that shows them again.
+func HideRareFlags(cmd *cobra.Command) (note string, show func()) {
+	names, chosen := cmd.Annotations[shownFlags]
+	shown := strings.Fields(names)
+	keys := map[string]Setting{}
+	for _, s := range Table {
+		keys[s.Flag()] = s
 	}
-	flag, old := f.Lookup(s.Flag()), f.Lookup(s.OldFlag)
-	if old == nil || !old.Changed || old.Value != flag.Value {
-		return
+	var hidden []*pflag.Flag
+	var others []string // that are no settings
+	ofSettings := 0
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		s, isSetting := keys[f.Name]
+		if f.Hidden || chosen && slices.Contains(shown, f.Name) || !chosen && !s.Advanced {
+			return
+		}
+		f.Hidden = true
+		hidden = append(hidden, f)
+		switch {
+		case isSetting:
+			ofSettings++
+		case f.Name != "help":
+			others = append(others, "--"+f.Name)
+		}
+	})
+	show = func() {
+		for _, f := range hidden {
+			f.Hidden = false
+		}
 	}
-	flag.Changed = true
-	fmt.Fprintf(stderr, "tollbook: --%s is an old name; use --%s\n", s.OldFlag, s.Flag())
+	if len(hidden) == 0 {
+		return "", show
+	}
+	note = fmt.Sprintf("%d more settings are flags, too. \"tollbook config\" prints every setting with its value; the key\n"+
+		"serve.max_connections is the flag --serve-max-connections. The page /configuration explains each.\n", ofSettings)
+	if len(others) > 0 {
+		note += "The manual page of this command has all flags, also " + strings.Join(others, ", ") + ".\n"
+	}
+	return note, show
 }

@@ -48,16 +48,14 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// configure runs a command with flags of several types as the root command does. It returns the values of its flags,
-// and what was written to stderr.
-func configure(t *testing.T, env map[string]string, args ...string) (map[string]string, string, error) {
+// configure runs a command with flags of several types as the root command does. It returns the values of its flags.
+func configure(t *testing.T, env map[string]string, args ...string) (map[string]string, error) {
 	t.Helper()
-	var stderr strings.Builder
 	var c Configuration
 	cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error { return nil }}
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		return c.Configure(cmd, func(name string) string { return env[name] }, &stderr)
+		return c.Configure(cmd, func(name string) string { return env[name] })
 	}
 	f := cmd.Flags()
 	f.String("config", "", "")
@@ -71,7 +69,6 @@ func configure(t *testing.T, env map[string]string, args ...string) (map[string]
 	AddFlag(f, "synthesis.per_day", &perDay)
 	AddFlag(f, "crawl.free_hosts", &freeHosts)
 	AddFlag(f, "serve.submissions", &submissions)
-	AddOldFlags(cmd)
 	cmd.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
 	err := cmd.Execute()
 	got := map[string]string{}
@@ -80,7 +77,7 @@ func configure(t *testing.T, env map[string]string, args ...string) (map[string]
 	} {
 		got[name] = f.Lookup(name).Value.String()
 	}
-	return got, stderr.String(), err
+	return got, err
 }
 
 // TestPrecedence checks that a flag wins over a variable, a variable over the file, and the file over the default.
@@ -122,9 +119,9 @@ func TestPrecedence(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, stderr, err := configure(t, tt.env, tt.args...)
-			if err != nil || stderr != "" {
-				t.Fatal(err, stderr)
+			got, err := configure(t, tt.env, tt.args...)
+			if err != nil {
+				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -166,7 +163,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(dir, "own.toml")
 			write(t, path, tt.file)
-			_, _, err := configure(t, nil, "--config", path)
+			_, err := configure(t, nil, "--config", path)
 			if err == nil || !errors.As(err, new(terminal.UsageError)) || !strings.Contains(err.Error(), tt.want) ||
 				strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v\nwant %s", tt.file, err, tt.want)
@@ -183,25 +180,10 @@ func TestFaults(t *testing.T) {
 		{map[string]string{"TOLLBOOK_SYNTHESIS_PER_DAY": "many"}, nil,
 			"TOLLBOOK_SYNTHESIS_PER_DAY: invalid value for --synthesis-per-day"},
 	} {
-		if _, _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(terminal.UsageError)) ||
+		if _, err := configure(t, tt.env, tt.args...); err == nil || !errors.As(err, new(terminal.UsageError)) ||
 			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v %v: %v, want %s", tt.env, tt.args, err, tt.want)
 		}
-	}
-}
-
-// TestOldFlags checks that the old name of a flag works, and that a line on stderr has the new name.
-func TestOldFlags(t *testing.T) {
-	t.Parallel()
-	got, stderr, err := configure(t, map[string]string{"TOLLBOOK_CRAWL_FREE_HOSTS": "variable.txt"},
-		"--free-hosts", "a.txt", "--free-hosts=b.txt", "--submissions")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "tollbook: --free-hosts is an old name; use --crawl-free-hosts\n" +
-		"tollbook: --submissions is an old name; use --serve-submissions\n"
-	if got["crawl-free-hosts"] != "[a.txt,b.txt]" || stderr != want {
-		t.Errorf("the flag is %s, and stderr\n%swant\n%s", got["crawl-free-hosts"], stderr, want)
 	}
 }
 

@@ -16,8 +16,9 @@ type Setting struct {
 	Key     string // section.name, or a name without a section
 	Default any    // a string, int, bool, time.Duration or []string, which is the type of the setting
 	Meaning string // one line; the word in backquotes names the value
-	OldFlag string // the flag's name in older versions, which still works; "" for none
 	IsPath  bool   // in the configuration file, relative to the file's folder
+	// Advanced says that few operators need the setting: the page lists it apart, and no --help.
+	Advanced bool
 	// IsCommand says that the value is a program and its arguments. Arguments may be secrets and are never shown; a
 	// program with a slash is a path, as above.
 	IsCommand bool
@@ -58,30 +59,30 @@ var Table = []Setting{
 		Meaning: "download PostgreSQL for the private Postgres if this machine has none, without a question; " +
 			"by default a terminal is asked"},
 
-	{Key: "site.title", Default: "Tollbook", OldFlag: "title", Meaning: "`name` of the directory on its pages"},
-	{Key: "site.base_url", Default: DefaultBaseURL, OldFlag: "base-url",
+	{Key: "site.title", Default: "Tollbook", Meaning: "`name` of the directory on its pages"},
+	{Key: "site.base_url", Default: DefaultBaseURL,
 		Meaning: "`URL` at which readers find the directory"},
 	{Key: "site.contact", Default: "",
 		Meaning: "e-mail address or `URL` for questions, on pages and in security.txt"},
-	{Key: "site.description", Default: "", OldFlag: "description",
+	{Key: "site.description", Default: "",
 		Meaning: "the directory in one `sentence`, for search engines and shared links"},
-	{Key: "site.colours", Default: []string{}, OldFlag: "colours",
+	{Key: "site.colours", Default: []string{},
 		Meaning: "`token=#rrggbb` colours of the stylesheet, such as link=#7a1f5c or dark.link=#ff9ad5; " +
 			"colours with too little contrast are rejected"},
 	{Key: "site.explorers", Default: []string{},
 		Meaning: "`CAIP2=URL` of an account's page at a block explorer, such as " +
 			"eip155:8453=https://explorer.example/address/{address}; CAIP2= links no account; " +
 			"by default explorers of EVM chains, Solana and Stellar"},
-	{Key: "site.footer", Default: "", OldFlag: "footer", Meaning: "footer of each page, in `Markdown`"},
-	{Key: "site.pages", Default: "", OldFlag: "pages", IsPath: true,
+	{Key: "site.footer", Default: "", Meaning: "footer of each page, in `Markdown`"},
+	{Key: "site.pages", Default: "", IsPath: true,
 		Meaning: "`folder` of pages in Markdown: imprint.md becomes /pages/imprint.html, linked from each page"},
-	{Key: "site.templates", Default: "", OldFlag: "templates", IsPath: true,
+	{Key: "site.templates", Default: "", IsPath: true,
 		Meaning: "`folder` of files that replace Tollbook's of the same name: home.html, site.css, pages/about.md"},
 
-	{Key: "crawl.host_gap", Default: time.Second, OldFlag: "host-gap",
+	{Key: "crawl.host_gap", Default: time.Second,
 		Meaning: "shortest `time` between two requests to a host"},
-	{Key: "crawl.workers", Default: 32, OldFlag: "workers", Meaning: "`number` of services visited at the same time"},
-	{Key: "crawl.contact", Default: "", OldFlag: "contact",
+	{Key: "crawl.workers", Default: 32, Meaning: "`number` of services visited at the same time"},
+	{Key: "crawl.contact", Default: "",
 		Meaning: "`URL` or e-mail address for questions, in the user agent of each request to a service; without one " +
 			"crawl, up and work refuse to visit hosts of others"},
 	{Key: "crawl.key", Default: "", IsPath: true,
@@ -91,9 +92,9 @@ var Table = []Setting{
 		Meaning: "`HOST:PORT` that accepts connections whenever this machine's network works; while none does, services " +
 			"that are not reached are not charged; without this, the network counts as failed when several unrelated " +
 			"hosts that answered before fail together"},
-	{Key: "crawl.allow_private", Default: []string{}, OldFlag: "allow-private",
+	{Key: "crawl.allow_private", Default: []string{},
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
-	{Key: "crawl.free_hosts", Default: []string{}, OldFlag: "free-hosts", IsPath: true,
+	{Key: "crawl.free_hosts", Default: []string{}, IsPath: true,
 		Meaning: "`file` with more free-hosting domains, one a line; use the same file for crawl, build and serve"},
 
 	{Key: "services.file", Default: "", IsPath: true,
@@ -101,44 +102,44 @@ var Table = []Setting{
 	{Key: "services.prune", Default: false,
 		Meaning: "let up retire services of an earlier file that services.file lacks"},
 
-	{Key: "serve.listen", Default: DefaultListen, OldFlag: "listen", Meaning: "`address` on which readers are served"},
-	{Key: "serve.rate_limit", Default: DefaultRateLimit, OldFlag: "rate-limit",
+	{Key: "serve.listen", Default: DefaultListen, Meaning: "`address` on which readers are served"},
+	{Key: "serve.rate_limit", Default: DefaultRateLimit, Advanced: true,
 		Meaning: "API `requests` a minute that one client may send (/v1, /api/v1, /discovery); 0 for no limit"},
-	{Key: "serve.trusted_proxies", Default: []string{}, OldFlag: "trusted-proxies",
+	{Key: "serve.trusted_proxies", Default: []string{},
 		Meaning: "`networks` (CIDR) of proxies whose X-Forwarded-For or Forwarded header names the client"},
-	{Key: "serve.metrics", Default: "", OldFlag: "metrics",
+	{Key: "serve.metrics", Default: "",
 		Meaning: "`address` for /metrics (Prometheus), /healthz and /readyz; none by default"},
 	{Key: "serve.empty_searches", Default: false,
 		Meaning: "count the texts of searches that find nothing, in memory and without who searched; " +
 			"/empty-searches at the address of serve.metrics lists those that came three times"},
-	{Key: "serve.submissions", Default: false, OldFlag: "submissions",
+	{Key: "serve.submissions", Default: false,
 		Meaning: "receive submissions of services, suggestions and requests for re-checks; needs the database"},
-	{Key: "serve.max_pending", Default: site.MaxPending, OldFlag: "max-pending",
+	{Key: "serve.max_pending", Default: site.MaxPending, Advanced: true,
 		Meaning: "`number` of submissions that may wait for review, and of open suggestions, before more are " +
 			"refused; 0 for no limit"},
-	{Key: "serve.max_connections", Default: 4096,
+	{Key: "serve.max_connections", Default: 4096, Advanced: true,
 		Meaning: "`number` of open connections; over it, the one that has waited longest for its client is closed; " +
 			"0 for no limit"},
-	{Key: "serve.max_client_connections", Default: 256,
+	{Key: "serve.max_client_connections", Default: 256, Advanced: true,
 		Meaning: "the same for the connections of one client; does not count trusted proxies; 0 for no limit"},
-	{Key: "serve.sending_memory", Default: 32,
+	{Key: "serve.sending_memory", Default: 32, Advanced: true,
 		Meaning: "`MB` of memory for responses that clients have not accepted yet; 0 for no limit"},
-	{Key: "serve.min_rate", Default: 4,
+	{Key: "serve.min_rate", Default: 4, Advanced: true,
 		Meaning: "`KB` a second that a client must accept of a response on average; 0 for no limit"},
-	{Key: "serve.send_timeout", Default: 30 * time.Second,
+	{Key: "serve.send_timeout", Default: 30 * time.Second, Advanced: true,
 		Meaning: "longest `time` in which a client accepts nothing of a response"},
 
 	{Key: "submissions.notify", Default: []string{}, IsCommand: true,
 		Meaning: "`program` and its arguments, run when submissions or suggestions arrive, with those as JSON on " +
 			"stdin; in serve and up"},
 
-	{Key: "publish.to", Default: "", OldFlag: "to",
+	{Key: "publish.to", Default: "",
 		Meaning: "`place` to publish to beside <data>/public: s3://bucket/prefix, or a folder"},
 	{Key: "publish.keep_daily", Default: 365,
 		Meaning: "`number` of days of which one snapshot each is kept"},
 	{Key: "publish.keep_size", Default: 0,
 		Meaning: "`MB` of snapshots and packs in a place, above which old snapshots are deleted; 0 for any size"},
-	{Key: "publish.key", Default: "", OldFlag: "signing-key",
+	{Key: "publish.key", Default: "",
 		Meaning: "`file` of the key that signs checkpoints; tollbook key new makes one"},
 
 	{Key: "schedule.build", Default: 15 * time.Minute,

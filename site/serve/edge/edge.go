@@ -81,6 +81,7 @@ type contract struct {
 	MaxUnknown     int                   `json:"maxUnknown"`
 	MaxUnknownName int                   `json:"maxUnknownName"`
 	MaxNearest     int                   `json:"maxNearest"`
+	OtherPaging    map[string]string     `json:"otherPaging"`
 	Catalogues     []string              `json:"catalogues"` // names of the routes of a facilitator's catalogue
 	Catalogue      []string              `json:"catalogueColumns"`
 	Services       string                `json:"catalogueServices"` // key of the column with the rows' services
@@ -150,7 +151,8 @@ func Worker(o Cloudflare) ([]byte, error) {
 		WindowDays:    site.WindowDays,
 		HeaderUnknown: routes.HeaderUnknown,
 		HeaderValues:  routes.HeaderUnknownValues, MaxUnknown: routes.MaxUnknown, MaxUnknownName: routes.MaxUnknownName, MaxNearest: routes.MaxNearest,
-		Catalogues: catalogues, Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
+		OtherPaging: routes.OtherPaging,
+		Catalogues:  catalogues, Catalogue: catalogue, Services: routes.CatalogueServicesFile, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
 		Calls: m.Calls,
 	})
 	if err != nil {

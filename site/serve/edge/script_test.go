@@ -364,7 +364,7 @@ func (w *world) odd() (list []call) {
 		"/v1/services?", "/v1/services?&", "/v1/services?=", "/v1/services?page", "/v1/services?p%61ge=2",
 		"/v1/services?PAGE=2", "/v1/services?page=2;per_page=1", "/v1/services?a%zz=1&page=2",
 		"/v1/services?page=1&page=2", "/v1/services?page=&page=2", "/v1/services?page=x&page=2",
-		"/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
+		"/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/checks?per_page=5&page=2", "/v1/services?limit=5&offset=2", "/v1/services?page=2=3", "/v1/services?page=%32",
 		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193),
 		"/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
 		"/v1/stats?strict=2", "/v1/stats?strict=&x=", "/v1/stats?strict=1&strict=x", "/v1/stats?strict=x&strict=1",

@@ -7,9 +7,12 @@ function unknownParams(route, names) {
   const list = names.slice(0, CONTRACT.maxUnknown).map((name) => {
     const bytes = encode(name);
     const isLong = bytes.length > CONTRACT.maxUnknownName;
+    const other = Object.hasOwn(CONTRACT.otherPaging, name) ? CONTRACT.otherPaging[name] : "";
+    const near = params.includes(other) ? other
+      : nearest(encode(name.replace(/[A-Z]/g, (c) => c.toLowerCase())), params)[0] ?? "";
     return {
       name: escapeName(bytes.subarray(0, CONTRACT.maxUnknownName)) + (isLong ? "..." : ""),
-      nearest: isLong ? "" : (nearest(encode(name.replace(/[A-Z]/g, (c) => c.toLowerCase())), params)[0] ?? ""),
+      nearest: isLong ? "" : near,
     };
   });
   if (names.length > CONTRACT.maxUnknown) list.more = true;
