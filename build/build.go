@@ -284,6 +284,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	judged.Snapshot.Previous = previous
 	judged.Snapshot.Assets = data.NewAssetTables(facts.Tokens, o.FreeHosts)
 	renderer := pages.NewRenderer(judged.Snapshot)
+	renderer.Previous = b.ReadPrevious
 	inputs, err := newPreviousInputs(b, o.Program, renderer.ServiceRenderer)
 	if err != nil {
 		return Report{}, err

@@ -115,8 +115,14 @@ func (e *ServiceRenderer) serviceCard(d *site.ServiceDetail) (Asset, error) {
 	if s.Sample {
 		c.Note = "Sample data"
 	}
+	key := serviceCardKey(d.Slug)
+	if e.Previous != nil {
+		if data, err := e.Previous(key); err == nil && c.IsDrawn(data) {
+			return Asset{key, data}, nil
+		}
+	}
 	data, err := c.PNG()
-	return Asset{serviceCardKey(d.Slug), data}, err
+	return Asset{key, data}, err
 }
 
 // Pictures returns the cards of the directory and of its categories as files. ServiceFiles has those of services.

@@ -11,6 +11,9 @@ import (
 // ServiceRenderer renders the files of a service. It does not know the snapshot: such a file shows only the service,
 // its peers and SharedInputs. So a build can copy the file if all of these are as before.
 type ServiceRenderer struct {
+	// Previous reads a file of the snapshot before; nil without one. A card that it has need not be drawn.
+	Previous func(key string) ([]byte, error)
+
 	pages    *Pages          // depends on SharedInputs.Site alone
 	calendar *chart.Calendar // depends on SharedInputs.Day alone
 	cards    func() (*cardSet, error)

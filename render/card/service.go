@@ -1,9 +1,15 @@
 package card
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"image/color"
 	"math"
+	"slices"
 )
 
 // ServiceWidth and ServiceHeight are the size of a service's card in pixels: half of Width and Height, because a
@@ -25,8 +31,40 @@ type Service struct {
 	Colours Colours
 }
 
-// PNG returns the image. The same text gives the same bytes.
+// PNG returns the image. The same text gives the same bytes. The image says which text it was drawn from, so that a card
+// that did not change need not be drawn again: it takes milliseconds, and a directory may have 20,000.
 func (c Service) PNG() ([]byte, error) {
+	data, err := c.draw()
+	if err != nil {
+		return nil, err
+	}
+	end := len(data) - endLength
+	return slices.Concat(data[:end], c.source(), data[end:]), nil
+}
+
+// endLength is the length of the chunk IEND, with which a PNG ends.
+const endLength = 12
+
+// serviceDrawing is the version of the drawing: a change of draw needs another one.
+const serviceDrawing = 1
+
+// source returns the chunk tEXt of the text that the image is drawn from. (PNG specification, 11.3.3.2)
+func (c Service) source() []byte {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // texts and colours have JSON
+	}
+	chunk := fmt.Appendf(nil, "tEXtSource\x00%d %x", serviceDrawing, sha256.Sum256(text))
+	return binary.BigEndian.AppendUint32(append(binary.BigEndian.AppendUint32(nil, uint32(len(chunk)-4)), chunk...),
+		crc32.ChecksumIEEE(chunk))
+}
+
+// IsDrawn reports whether PNG returned an image for the same text.
+func (c Service) IsDrawn(data []byte) bool {
+	return len(data) > endLength && bytes.HasSuffix(data[:len(data)-endLength], c.source())
+}
+
+func (c Service) draw() ([]byte, error) {
 	var inks [6]color.RGBA
 	for i, text := range []string{c.Colours.Ground, c.Colours.Paper, c.Colours.Rule, c.Colours.Ink, c.Colours.Muted,
 		c.Colours.OfAdvice(c.Level)} {

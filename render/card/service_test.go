@@ -55,6 +55,9 @@ func TestServiceCard(t *testing.T) {
 			t.Errorf("%s looks as another one does", name)
 		}
 		same[string(data)] = true
+		if other := newService(); !c.IsDrawn(data) || name != "a service" && other.IsDrawn(data) || c.IsDrawn(data[:9]) {
+			t.Errorf("%s does not say which text it was drawn from", name)
+		}
 		if again, err := c.PNG(); err != nil || !bytes.Equal(data, again) {
 			t.Errorf("%s is another one when it is drawn again: %v", name, err)
 		}
