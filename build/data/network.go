@@ -138,8 +138,8 @@ func public(c Column, of func(*site.Source) Value) field[*site.Source] {
 // Tables lists all tables, in the order in which they are published.
 func Tables() []*Table {
 	return []*Table{&Services.Table, &ServiceNetworks.Table, &Endpoints.Table, &Prices.Table, &Envelopes.Table,
-		&Buyers.Table, &Facilitators.Table, &Settlers.Table, &PublicSources.Table, &Checks.Table, &Uptime.Table, &Changes.Table, &Settlements.Table,
-		&Assessments.Table}
+		&Buyers.Table, &Facilitators.Table, &Settlers.Table, &PublicSources.Table, &Checks.Table, &Uptime.Table,
+		&Changes.Table, &Settlements.Table, &Assessments.Table}
 }
 
 // TableOf returns the table with a name, nil without one.
