@@ -179,3 +179,26 @@ func TestFilters(t *testing.T) {
 		t.Errorf("exit status %d, it prints\n%swant\n%s", status, got, want)
 	}
 }
+
+// TestPageIsBounded checks that texts and lists of megabytes are shortened as they are written, and that the reader
+// learns of it.
+func TestPageIsBounded(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("9", 10<<20)
+	for name, write := range map[string]func(p *page){
+		"a word":          func(p *page) { p.wrap("    ", "costs "+huge+" dollars") },
+		"a value":         func(p *page) { p.value("Price", huge) },
+		"a million words": func(p *page) { p.wrap("    ", strings.Repeat("word ", 1_000_000)) },
+		"a million lines": func(p *page) {
+			for i := range 1_000_000 {
+				p.line("flag %d", i)
+			}
+		},
+	} {
+		var p page
+		write(&p)
+		if p.Len() > maxPage+2*maxWord || !strings.Contains(p.String(), "…") {
+			t.Errorf("%s: %d bytes: %.200q", name, p.Len(), p.String())
+		}
+	}
+}

@@ -12,19 +12,35 @@ import (
 // columns is the width of the text for people.
 const columns = 80
 
-// page collects lines for people. A line of a stranger's text is cut or wrapped to the width of a terminal.
+// Limits of a text for people, in bytes, because a hostile directory may answer with megabytes.
+const (
+	maxPage = 256 << 10
+	maxWord = 1000
+)
+
+// page collects lines for people. A line of a stranger's text is cut or wrapped to the width of a terminal. After
+// maxPage it says that there is more.
 type page struct{ strings.Builder }
 
 // line adds a line.
 func (p *page) line(format string, args ...any) {
+	if p.Len() > maxPage {
+		return
+	}
 	fmt.Fprintf(p, format, args...)
 	p.WriteByte('\n')
+	if p.Len() > maxPage {
+		p.WriteString("… and more, which --json prints\n")
+	}
 }
 
 // wrap adds a text as lines that begin with an indent.
 func (p *page) wrap(indent, text string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
+		if len(word) > maxWord {
+			word = strings.ToValidUTF8(word[:maxWord], "") + "…"
+		}
 		for cells(word) > columns-cells(indent) { // longer than a line
 			head := cut(word, columns-cells(indent)-1)
 			if line != "" {
