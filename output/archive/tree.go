@@ -80,9 +80,17 @@ func (c Content) Gzip() []byte {
 	return append(b, GzipTail(c.CRC32, int64(len(c.Plain)))...)
 }
 
+// maxLoaded is the size in bytes up to which a member is read as a whole. The largest ones that are have some megabytes;
+// a few bytes of a hostile zip may claim to be gigabytes.
+const maxLoaded = 256 << 20
+
 // Load reads and checks the whole file.
 func (m Member) Load() (Content, error) {
 	c := Content{CRC32: m.crc}
+	if m.Size > maxLoaded {
+		return c, fmt.Errorf("read %s: %w: it has %d MB, more than a file that is read at once may have", m.Name, ErrDamaged,
+			m.Size>>20)
+	}
 	raw, err := m.raw()
 	if err != nil {
 		return Content{}, err

@@ -308,3 +308,11 @@ func TestZipEmpty(t *testing.T) {
 		t.Errorf("%+v (-want +got):\n%s", sum, diff)
 	}
 }
+
+// TestLoadIsBounded checks that a member that claims to be large is not read as a whole.
+func TestLoadIsBounded(t *testing.T) {
+	t.Parallel()
+	if _, err := (Member{Name: "v1/index.json", Size: maxLoaded + 1}).Load(); !errors.Is(err, ErrDamaged) {
+		t.Errorf("%v, want %v", err, ErrDamaged)
+	}
+}
