@@ -31,14 +31,19 @@ type rowWriter struct {
 // newRowWriter returns a writer for the rows of total services. Rows also go to a temporary file at path until close is
 // called.
 func newRowWriter(total int, path string, add addFunc) *rowWriter {
-	w := &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), values: map[int]map[string]bool{}, terms: search.NewWeigher(),
-		add: add, file: rowFile{path: path}}
+	w := &rowWriter{total: total, columns: make(columnBuffers, len(site.Columns)), terms: search.NewWeigher(), add: add,
+		file: rowFile{path: path}, values: map[int]map[string]bool{}}
 	for _, p := range routes.Filters {
 		if p.Among == routes.AmongValues {
-			w.values[slices.IndexFunc(site.Columns, func(c site.Column) bool { return c.Name == p.Column })] = map[string]bool{}
+			w.values[columnOf(&p)] = map[string]bool{}
 		}
 	}
 	return w
+}
+
+// columnOf returns the place in site.Columns of the column that a filter compares.
+func columnOf(p *routes.Param) int {
+	return slices.IndexFunc(site.Columns, func(c site.Column) bool { return c.Name == p.Column })
 }
 
 // listedValues returns the values that services have of filters whose values the index lists, by the filter's name.
@@ -48,9 +53,8 @@ func (w *rowWriter) listedValues() (map[string][]string, error) {
 		if p.Among != routes.AmongValues {
 			continue
 		}
-		column := slices.IndexFunc(site.Columns, func(c site.Column) bool { return c.Name == p.Column })
 		all := []string{}
-		for encoded := range w.values[column] {
+		for encoded := range w.values[columnOf(&p)] {
 			var set []string
 			if err := json.Unmarshal([]byte(encoded), &set); err != nil {
 				return nil, fmt.Errorf("decode values of column %s: %w", p.Column, err)

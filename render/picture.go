@@ -98,8 +98,8 @@ func (d *cardSet) picture(p *page) picture {
 // serviceCardKey returns the key of a service's card.
 func serviceCardKey(slug string) string { return "services/" + slug + "/card.png" }
 
-// serviceCard returns the card of a service: its name, its lowest price and the verdict on it. The slug stands for a name
-// that cannot be drawn.
+// serviceCard returns the card of a service: its name, its lowest price and the verdict on it. The slug stands for a
+// name that cannot be drawn.
 func (e *ServiceRenderer) serviceCard(d *site.ServiceDetail) (Asset, error) {
 	s := &e.pages.site
 	base, err := url.Parse(s.BaseURL)

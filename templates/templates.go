@@ -9,8 +9,8 @@ import "embed"
 //   - each other .html file is a page and defines "main"; form.html has the parts of pages that the response to a form
 //     replaces, and searchresults.html the part of search.html that serve fills;
 //   - the .css files are one stylesheet, which begins with the tokens in site.css; cells.js, find.js, searchfield.js
-//     and call.js are one script of all pages, submit.js, compare.js, search.js, chart.js, changes.js and request.js those of
-//     some pages;
+//     and call.js are one script of all pages, submit.js, compare.js, search.js, chart.js, changes.js and request.js
+//     those of some pages;
 //   - markdown/ has text/templates of the pages that exist as Markdown too, and of llms.txt;
 //   - pages/ has the guides in Markdown;
 //   - proofs/ has the published figures as SQL;

@@ -170,7 +170,8 @@ func (d *Directory) Service(i int) site.Listing {
 }
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend, the
-// uptime of 30 days, the risk, the advice, whether the service is ready for payment and, for the feed of changes, the prices.
+// uptime of 30 days, the risk, the advice, whether the service is ready for payment and, for the feed of changes, the
+// prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
 	d.settlers.Add(l)

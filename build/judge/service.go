@@ -99,7 +99,8 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	d.Assessment.Advice = verdict.service()
 	d.PaymentReady = d.PaymentReady && d.IsAdvised()
 	verdict.addVerdicts(d.Endpoints)
-	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), Uptime30d: d.Uptime.D30, ListingDetail: &site.ListingDetail{
+	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), Uptime30d: d.Uptime.D30}
+	l.ListingDetail = &site.ListingDetail{
 		Detail: d, Operator: b.Operator, Changes: serviceChanges(f),
 		Terms: newTerms(f, captures, d.Endpoints, verdict.endpoints, now),
 		ServiceFiles: &site.ServiceFiles{
@@ -110,7 +111,7 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 			Incidents: b.Incidents,
 			Scores:    newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
 		},
-	}}
+	}
 	l.Evidence.Input = input
 	addSiteEvidence(f, &l.Evidence)
 	if b.OlderVolume.any() {

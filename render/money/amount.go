@@ -110,7 +110,8 @@ func Rank(e *site.Economics, category string) string {
 	if dearer == 0 {
 		return "None of " + display.Plural(int64(others), "other", "others") + " in " + category + " asks for more"
 	}
-	return "Cheaper than " + display.Number(int64(dearer)) + " of " + display.Plural(int64(others), "other", "others") + " in " + category
+	return "Cheaper than " + display.Number(int64(dearer)) + " of " + display.Plural(int64(others), "other", "others") +
+		" in " + category
 }
 
 // IsMeaningless reports whether a service asks this amount now on a test network, or in dollars that are not counted:

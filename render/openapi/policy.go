@@ -42,8 +42,8 @@ func httpPolicy() []policyRule {
 		{"A filter value that no service has",
 			"returns an empty list, not an error. If nothing has the value of `network`, `category`, `method`, `source` " +
 				"or `service`, the header `X-Unknown-Values` and `meta.unknown_values` name the nearest ones; with " +
-				"`strict=1`, and for networks and categories in `/v1/search` and `/v1/best`, the answer is 400. Networks are found by abbreviation, name or CAIP-2 id, " +
-				"and categories by name, in any case."},
+				"`strict=1`, and for networks and categories in `/v1/search` and `/v1/best`, the answer is 400. " +
+				"Networks are found by abbreviation, name or CAIP-2 id, and categories by name, in any case."},
 		{"A page or window past the end", "is an empty list with the correct `meta`."},
 		{"Reading all pages",
 			"the header `Link` contains the URL of the next page with rel=next. This URL has `snapshot=<id>`, the " +

@@ -46,6 +46,7 @@ func (i *Index) UnknownValues(q Query) []site.UnknownValue {
 	if q.Route == nil {
 		return nil
 	}
+	isFiltered := q.Route.Omit != "" && q.Omit() != ""
 	var unknown []site.UnknownValue
 	for j := range q.Route.Params {
 		p := &q.Route.Params[j]
@@ -55,9 +56,10 @@ func (i *Index) UnknownValues(q Query) []site.UnknownValue {
 			for _, name := range names {
 				known[strings.ToLower(name)] = name
 			}
-			unknown = append(unknown, site.UnknownValue{Parameter: p.Name, Value: value, Nearest: nearestOf(value, known)})
+			unknown = append(unknown, site.UnknownValue{Parameter: p.Name, Value: value,
+				Nearest: nearestOf(value, known)})
 		}
-		if value == "" || p.Spellings == "" || known[strings.ToLower(value)] != "" || q.Route.Omit == "" || q.Omit() == "" {
+		if value == "" || p.Spellings == "" || known[strings.ToLower(value)] != "" || !isFiltered {
 			continue
 		}
 		of := Query{Route: ByName("services"), Bare: true}.With(p.Name, value)

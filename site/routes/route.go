@@ -118,7 +118,8 @@ var All = []Route{
 	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json",
 		About: "Changes of payment schemas, prices, recipients and grades, newest first. The counts in meta cover " +
 			"the days and the service, regardless of the type.", Params: []Param{
-			{Name: "service", Kind: KindText, Filter: true, Among: amongSlugs, About: "Only changes of the service with this slug"},
+			{Name: "service", Kind: KindText, Filter: true, Among: amongSlugs,
+				About: "Only changes of the service with this slug"},
 			{Name: "type", Kind: KindChoice, Filter: true, Values: site.ChangeTypes,
 				About: "Only changes of this type"},
 			{Name: "days", Kind: KindInteger, Default: "90", Min: 1, Max: site.ChangeDays,
