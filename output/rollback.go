@@ -5,10 +5,14 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"tollbook/output/archive"
 	"tollbook/output/objects"
@@ -21,6 +25,47 @@ type RollbackOptions struct {
 	// ListSnapshots returns the IDs that a snapshot lists for readers. Nil stands for all IDs.
 	ListSnapshots func(archive.Tree) ([]string, error)
 	Logger        *slog.Logger // logs each step; nil logs none
+}
+
+// StoredSnapshot is a snapshot of a place.
+type StoredSnapshot struct {
+	ID      string    `json:"snapshot"`
+	BuiltAt time.Time `json:"built_at"`
+	Bytes   int64     `json:"bytes"` // of its zip
+	Current bool      `json:"current"`
+}
+
+// ListSnapshots returns the snapshots of a place, the newest first.
+func ListSnapshots(ctx context.Context, store objects.Store) ([]StoredSnapshot, error) {
+	_, body, err := store.Get(ctx, archive.CheckpointFile, objects.GetOptions{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the snapshots of %s: %w", store, errNothingThere)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, 1<<16))
+	if err != nil {
+		return nil, err
+	}
+	current, err := archive.ParseCheckpoint(data)
+	if err != nil {
+		return nil, fmt.Errorf("list the snapshots of %s: %w", store, err)
+	}
+	zips, err := store.List(ctx, archive.SnapshotsDir+"/")
+	if err != nil {
+		return nil, err
+	}
+	var list []StoredSnapshot
+	for _, o := range zips {
+		id := strings.TrimSuffix(path.Base(o.Name), ".zip")
+		if built, ok := archive.ParseSnapshotID(id); ok && o.Name == archive.SnapshotName(id) {
+			list = append(list, StoredSnapshot{ID: id, BuiltAt: built, Bytes: o.Size, Current: id == current.Snapshot})
+		}
+	}
+	slices.SortFunc(list, func(a, b StoredSnapshot) int { return strings.Compare(b.ID, a.ID) })
+	return list, nil
 }
 
 // Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -115,21 +116,23 @@ EXIT STATUS
 func newRollbackCommand() *cobra.Command {
 	var o targetOptions
 	cmd := &cobra.Command{
-		Use:   "rollback SNAPSHOT",
+		Use:   "rollback [SNAPSHOT]",
 		Short: "Return to an earlier snapshot",
 		Long: `Rollback makes an earlier snapshot the current one: it moves the pointer back, then restores the objects
-or the expanded folder. Without --publish-to it changes <data>/public and needs no database. A snapshot that was
-rolled back from a bucket is not published there again without --force; the next build is. Rollback refuses a snapshot
-that contains a service removed since. /v1/snapshots lists the snapshots that a place still has. A signed pointer is not
-replaced without its key, unless --change-key says so.
+or the expanded folder. It lasts until the next build, or the next publication of one: stop up, work and timers first,
+and mend what was wrong. Without SNAPSHOT it changes nothing and lists the snapshots to choose from.
+
+Without --publish-to it changes <data>/public and needs no database. A snapshot that was rolled back from a bucket is
+not published there again without --force; the next build is. Rollback refuses a snapshot that contains a service
+removed since. A signed pointer is not replaced without its key, unless --change-key says so.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
-0 if the place has the snapshot and every object, 1 if not.`,
-		Example: "  tollbook rollback 20261120T000000Z-0123ab",
-		Args:    arguments("SNAPSHOT"),
+0 if the place has the snapshot and every object, or the snapshots are listed; 1 if not.`,
+		Example: "  tollbook rollback\n  tollbook rollback 20261120T000000Z-0123ab",
+		Args:    optionalArgument("SNAPSHOT"),
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.To == "" {
 				o.To = o.Public()
@@ -137,6 +140,9 @@ EXIT STATUS
 			return o.validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return listSnapshots(cmd.Context(), o, cmd.OutOrStdout())
+			}
 			if objects.SameFolder(o.To, o.Public()) {
 				return runLocalRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
@@ -195,8 +201,25 @@ func runRollback(ctx context.Context, o targetOptions, id string, stdout io.Writ
 		if err != nil {
 			return explainRollback(err)
 		}
-		return report.Publication(stdout, r, o.JSON)
+		if err := report.Publication(stdout, r, o.JSON); err != nil || o.JSON {
+			return err
+		}
+		_, err = fmt.Fprintln(stdout, "It stays current until the next build is published there")
+		return err
 	})
+}
+
+// listSnapshots prints the snapshots of a place that a rollback may name, the newest first.
+func listSnapshots(ctx context.Context, o targetOptions, stdout io.Writer) error {
+	store, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: os.Getenv})
+	if err != nil {
+		return err
+	}
+	list, err := output.ListSnapshots(ctx, store)
+	if err != nil {
+		return err
+	}
+	return report.Snapshots(stdout, list, o.JSON)
 }
 
 func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io.Writer) error {
@@ -217,14 +240,15 @@ func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io
 	if o.JSON {
 		return report.Publication(stdout, output.Published{Checkpoint: c, Moved: moved}, true)
 	}
-	_, err = fmt.Fprintf(stdout, "Published snapshot %s, generation %d\n", c.Snapshot, c.Generation)
+	_, err = fmt.Fprintf(stdout, "Published snapshot %s, generation %d\nIt stays current until the next build, which up and "+
+		"work make every --schedule-build: stop them first to keep it\n", c.Snapshot, c.Generation)
 	return err
 }
 
 // explainRollback adds where the ids of snapshots are listed to an error about an id.
 func explainRollback(err error) error {
 	if errors.Is(err, output.ErrNotRetained) {
-		return fmt.Errorf("%w; /v1/snapshots lists those that are", err)
+		return fmt.Errorf("%w; tollbook rollback without an id lists those that are", err)
 	}
 	return err
 }

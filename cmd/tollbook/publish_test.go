@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -182,7 +183,7 @@ func TestPublishRefused(t *testing.T) {
 	fails(t, p.env, "nowhere: nothing is published there", "prune", "--data", p.data, "--publish-to", nowhere)
 	for _, place := range []string{filepath.Join(p.data, "public"), p.to} {
 		for _, id := range []string{id, "yesterday"} {
-			fails(t, p.env, "no such snapshot is kept; /v1/snapshots lists those that are", "rollback", "--data",
+			fails(t, p.env, "no such snapshot is kept; tollbook rollback without an id lists those that are", "rollback", "--data",
 				p.data,
 				"--publish-to", place, id)
 		}
@@ -251,7 +252,19 @@ func TestPublishSigned(t *testing.T) {
 	p.must(t, "build", "--data", p.data, "--change-key") // unsigned
 	p.publish(t, "--change-key")
 	notSigned(public, "checkpoint.json: the checkpoint is not signed with this key, ")
-	p.must(t, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-to", p.to, "--publish-key", private)
+	if out := p.must(t, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--publish-to", p.to, "--publish-key",
+		private); !strings.HasSuffix(out, "\nIt stays current until the next build is published there\n") {
+		t.Errorf("a rollback of the bucket does not say how long it lasts:\n%s", out)
+	}
+	for _, place := range []string{p.to, filepath.Join(p.data, "public")} {
+		current := regexp.MustCompile(`(?m)^(\S+) +\S+ \S+ +[0-9.]+ MB  current$`)
+		out := p.must(t, "rollback", "--data", p.data, "--publish-to", place)
+		if m := current.FindStringSubmatch(out); m == nil || !strings.Contains(out, "\n"+first.Checkpoint.Snapshot+" ") ||
+			(place == p.to) != (m[1] == first.Checkpoint.Snapshot) ||
+			!strings.HasSuffix(out, "\nNothing was changed; tollbook rollback SNAPSHOT returns to one\n") {
+			t.Errorf("rollback without an id does not list the snapshots of %s:\n%s", place, out)
+		}
+	}
 	p.must(t, "verify", p.to, "--key", public)
 	p.must(t, "prune", "--data", p.data, "--publish-to", p.to)
 	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--publish-to", p.to, "--publish-key",
@@ -260,7 +273,8 @@ func TestPublishSigned(t *testing.T) {
 	// The folder of the build can be rolled back too, without a database.
 	code, stdout, stderr := tollbook(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback",
 		first.Checkpoint.Snapshot, "--data", p.data, "--publish-key", private)
-	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
+	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") ||
+		!strings.Contains(stdout, "\nIt stays current until the next build, which up and work make every --schedule-build") {
 		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)
 	}
 	p.must(t, "verify", filepath.Join(p.data, "public"), "--key", public)

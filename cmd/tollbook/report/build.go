@@ -55,6 +55,26 @@ func Publication(w io.Writer, p output.Published, asJSON bool) error {
 	return printCost(w, p)
 }
 
+// Snapshots prints the snapshots of a place, and how to return to one.
+func Snapshots(w io.Writer, list []output.StoredSnapshot, asJSON bool) error {
+	if asJSON {
+		return JSONList(w, list)
+	}
+	t := NewTable(w, "SNAPSHOT", "BUILT", "ZIP", "")
+	for _, s := range list {
+		mark := ""
+		if s.Current {
+			mark = "current"
+		}
+		t.Row(s.ID, s.BuiltAt.UTC().Format("2006-01-02 15:04:05"), fmt.Sprintf("%.1f MB", megabytes(s.Bytes)), mark)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, "Nothing was changed; tollbook rollback SNAPSHOT returns to one")
+	return err
+}
+
 // printErased prints how many snapshots were deleted because of removed services.
 func printErased(w io.Writer, n int) error {
 	if n == 0 {
