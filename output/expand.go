@@ -162,31 +162,23 @@ func writesPerDay(files int, period time.Duration) int {
 	return int(math.Ceil(float64(files) * perDay(period)))
 }
 
-// expandsAll reports whether every file becomes an object. A place that has only some of them gets all when the writes
-// are at most half of the limit. Otherwise a directory whose size moves around the limit would write and delete them
-// again and again.
-func expandsAll(writes, limit int, some bool) bool {
-	if some {
-		limit /= 2
+// chooseExpansion returns the files of a tree that become objects, with their sums. A place keeps the objects that it
+// has, whatever they cost, because readers may use them: it has all files, or those of Expand, to which the others are
+// added when they are cheap. A place without objects gets all or none. If the schedule is unknown, nothing changes.
+func (p *Publisher) chooseExpansion(tree archive.Tree, there map[string]archive.Sum, r *Published) (
+	map[string]archive.Sum, error) {
+	expand := p.o.Expand
+	if len(there) == 0 {
+		expand = nil
 	}
-	return writes <= limit
-}
-
-// chooseExpansion returns the files of a tree that become objects, with their sums; isNew says that the place never had
-// any. If the schedule is unknown, the place keeps the kind of objects that it has.
-func (p *Publisher) chooseExpansion(tree archive.Tree, there map[string]archive.Sum, isNew bool,
-	r *Published) (map[string]archive.Sum, error) {
-	some := true // no file but those of Expand
+	all := false // a file is there that is not of Expand
 	for name := range there {
-		some = some && p.o.Expand != nil && p.o.Expand(name)
+		all = all || expand == nil || !expand(name)
 	}
-	expand, all := p.o.Expand, !some
 	if period := p.o.period(r.Checkpoint); period > 0 {
 		writes := writesPerDay(len(tree.Names()), period)
-		all = expandsAll(writes, p.o.AllBelow, some && !isNew)
+		all = all || writes <= p.o.AllBelow
 		r.Expansion = &Expansion{All: all, Writes: writes, Limit: p.o.AllBelow}
-	} else if len(there) == 0 {
-		expand = nil
 	}
 	if all {
 		expand = func(string) bool { return true }

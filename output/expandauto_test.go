@@ -8,59 +8,28 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tollbook/output/archive"
 	"tollbook/output/objects"
 )
 
-// TestExpandsAll checks the choice between all files and some, and that a directory whose size moves around the limit
-// changes its mode once.
-func TestExpandsAll(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		files  int
-		period time.Duration
-		some   bool
-		want   bool
-	}{
-		{1000, 15 * time.Minute, false, true},   // 96,000
-		{1042, 15 * time.Minute, false, false},  // 100,032
-		{1000, 15 * time.Minute, true, false},   // some, and above the half
-		{520, 15 * time.Minute, true, true},     // 49,920
-		{35_815, 24 * time.Hour, false, true},   // once a day
-		{310_308, 24 * time.Hour, false, false}, //
-		{1, 100 * time.Millisecond, false, false},
-		{0, time.Minute, true, true},
-	} {
-		if got := expandsAll(writesPerDay(tt.files, tt.period), 100_000, tt.some); got != tt.want {
-			t.Errorf("%d files every %s, some %v: %v, want %v", tt.files, tt.period, tt.some, got, tt.want)
-		}
-	}
-	all, changes := true, 0
-	for _, files := range []int{1000, 1040, 1045, 1039, 1060, 1000, 900, 1050, 600, 1041, 1042} {
-		next := expandsAll(writesPerDay(files, 15*time.Minute), 100_000, !all)
-		if next != all {
-			changes++
-		}
-		all = next
-	}
-	if changes != 1 || all {
-		t.Errorf("%d changes of mode, all files: %v; want one change, to some", changes, all)
-	}
-}
-
-// TestAutoExpansion publishes to a place whose schedule changes. A change of mode leaves no object of the other mode,
-// also if the first attempt fails half-way; a rollback keeps the mode.
+// TestAutoExpansion publishes to places whose schedule changes. A place keeps the objects that it has, because readers
+// may use them; one without objects gets all or none. An option that deletes them leaves none, also if the first attempt
+// fails half-way; a rollback keeps the kind.
 func TestAutoExpansion(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
-		auto := func(o *PublishOptions) {
+		contract := func(o *PublishOptions) {
 			o.Expand = func(name string) bool { return strings.HasPrefix(name, "v1/") }
+		}
+		auto := func(o *PublishOptions) {
+			contract(o)
 			o.AllBelow = 1000 // the tree has 5 files: 480 writes a day at a build every 15 minutes
 		}
 		every := func(period time.Duration) func(*PublishOptions) {
-			return func(o *PublishOptions) { auto(o); o.Every = period }
+			return func(o *PublishOptions) { o.Every = period }
 		}
 		objectNames := func() []string {
 			return slices.DeleteFunc(namesIn(t, s), isOwn)
@@ -69,47 +38,52 @@ func TestAutoExpansion(t *testing.T) {
 		all := slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(tree(1))), archive.SumsFile)))
 		var snapshots []string
 		n := 0
-		step := func(about string, next time.Duration, want []string, all bool, change ...func(*PublishOptions)) {
+		build := func(next time.Duration) {
 			t.Helper()
 			n++
 			at := t0.Add(time.Duration(n) * time.Second)
 			if _, err := publishAs(d, BuildOptions{Now: at, Next: at.Add(next)}, tree(n)); err != nil {
 				t.Fatal(err)
 			}
-			r := mustPublishTo(t, s, reg, d, append([]func(*PublishOptions){auto}, change...)...)
+		}
+		step := func(about string, next time.Duration, want []string, all bool, options ...func(*PublishOptions)) {
+			t.Helper()
+			build(next)
+			r := mustPublishTo(t, s, reg, d, append([]func(*PublishOptions){auto}, options...)...)
 			snapshots = append(snapshots, r.Checkpoint.Snapshot)
 			if r.Expansion == nil || r.Expansion.All != all || r.Expansion.Files != len(want) {
 				t.Errorf("%s: %+v", about, r.Expansion)
 			}
-			if diff := cmp.Diff(want, objectNames()); diff != "" {
+			if diff := cmp.Diff(want, objectNames(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: objects (-want +got):\n%s", about, diff)
 			}
 			verifyWhole(t, s)
 		}
-		step("the first", 15*time.Minute, all, true)
-		step("builds become frequent", time.Minute, some, false)
-		step("a little below the limit", 8*time.Minute, some, false)
-		step("below half of the limit", 15*time.Minute, all, true)
-		step("published less often than built", time.Minute, all, true, every(time.Hour))
+		step("a new place, and builds are frequent", time.Minute, nil, false)
+		step("above the limit", 7*time.Minute, nil, false) // 1,029
+		step("below the limit", 8*time.Minute, all, true)  // 900
+		step("builds become frequent, and readers may use what is there", time.Minute, all, true)
 
-		// a publisher that fails while it deletes the objects of the mode before
-		at := t0.Add(100 * time.Second)
-		if _, err := publishAs(d, BuildOptions{Now: at, Next: at.Add(time.Minute)}, tree(9)); err != nil {
-			t.Fatal(err)
-		}
+		// a publisher that fails while it deletes the objects
+		build(time.Minute)
 		failing := &hookedStore{s, func(op, name string, do func() error) error {
 			if op == "delete" {
 				return archive.ErrUnreachable
 			}
 			return do()
 		}}
-		if _, err := publishTo(failing, reg, d, auto); err == nil {
+		none := func(o *PublishOptions) { o.Expand = nil }
+		if _, err := publishTo(failing, reg, d, none); err == nil {
 			t.Error("a publisher whose deletions fail reports nothing")
 		}
-		mustPublishTo(t, s, reg, d, auto)
-		if diff := cmp.Diff(some, objectNames()); diff != "" {
-			t.Errorf("after a failure: objects (-want +got):\n%s", diff)
+		mustPublishTo(t, s, reg, d, none)
+		if diff := cmp.Diff([]string{}, objectNames(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("after --expand none: objects (-want +got):\n%s", diff)
 		}
+		step("none stays none", time.Minute, nil, false)
+		build(time.Minute)
+		mustPublishTo(t, s, reg, d, contract)
+		step("a place with the contract's files keeps them", time.Minute, some, false)
 		o := PublishOptions{Now: t0}
 		auto(&o)
 		if r, err := NewPublisher(s, reg, o).Rollback(t.Context(), snapshots[0]); err != nil || r.Expansion != nil {
@@ -118,6 +92,7 @@ func TestAutoExpansion(t *testing.T) {
 		if diff := cmp.Diff(some, objectNames()); diff != "" {
 			t.Errorf("after a rollback: objects (-want +got):\n%s", diff)
 		}
+		step("published less often than built", time.Minute, all, true, every(time.Hour))
 	})
 }
 

@@ -48,7 +48,7 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 		}
 	}
 	if p.o.AllBelow > 0 {
-		if want, err = p.chooseExpansion(tree, there, !listed && len(there) == 0, r); err != nil {
+		if want, err = p.chooseExpansion(tree, there, r); err != nil {
 			return err
 		}
 	}

@@ -62,8 +62,8 @@ type PublishOptions struct {
 	ChangeKey bool
 	// Expand reports whether a file also becomes a single object; nil means no file does.
 	Expand func(name string) bool
-	// AllBelow is the largest number of writes a day for which every file becomes an object, and not only those of
-	// Expand, which may be nil; 0 for never.
+	// AllBelow is the largest number of writes a day for which every file becomes an object of a place without objects.
+	// A place keeps what it has: all files, or those of Expand. 0 for those of Expand in any case.
 	AllBelow int
 	Every    time.Duration // shortest time between two publications; 0 to publish each build
 	// Phase orders expanded objects: those of a lower phase are written first. nil puts all in one phase.

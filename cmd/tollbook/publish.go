@@ -89,8 +89,9 @@ request that the line cut, and the next run continues with the parts of the zip 
 The report counts the requests and bytes of this publication, and says what they cost a day at list prices. The time
 from one publication to the next is that from the snapshot's build to the next one, or --schedule-publish if that is
 longer. --expand auto writes all files as objects while they are at most 2,000 writes a day, which cost 30 cents a
-month, and none above that: "tollbook serve" and the Cloudflare Worker read the zip. It returns to all files below half
-of that number. Use --expand all for a web server or CDN that sends pages from single objects.
+month, and none above that: "tollbook serve" and the Cloudflare Worker read the zip. A place that has objects keeps
+them, because readers may use them; --expand none deletes them. Use --expand all for a web server or CDN that sends
+pages from single objects.
 
 ` + bucketHelp + `
 --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key. A signed pointer is not replaced without

@@ -119,9 +119,17 @@ func printCost(w io.Writer, p output.Published) error {
 			display.Number(int64(e.Limit))
 		line := fmt.Sprintf("Objects: none beside the zip; all files would be up to %s writes a day, above the limit of %s "+
 			"for --expand auto", writes, limit)
-		if e.All {
+		switch {
+		case e.All && e.Writes > e.Limit:
+			line = fmt.Sprintf("Objects: all %s files, because the place has them and readers may use them; they are up to %s "+
+				"writes a day, above the limit of %s for --expand auto. If readers ask tollbook serve, --expand none is cheaper",
+				files, writes, limit)
+		case e.All:
 			line = fmt.Sprintf("Objects: all %s files; they are up to %s writes a day, within the limit of %s for "+
 				"--expand auto", files, writes, limit)
+		case e.Files > 0:
+			line = fmt.Sprintf("Objects: %s responses of the API, because the place has them; all files would be up to %s "+
+				"writes a day, above the limit of %s for --expand auto", files, writes, limit)
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err

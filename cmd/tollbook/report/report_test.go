@@ -123,6 +123,12 @@ func TestCost(t *testing.T) {
 		{output.Published{PerDay: 96, Expansion: &output.Expansion{Writes: 64_128, Limit: 2000}},
 			"Objects: none beside the zip; all files would be up to 64,128 writes a day, above the limit of 2,000 for " +
 				"--expand auto\n"},
+		{output.Published{PerDay: 96, Expansion: &output.Expansion{All: true, Files: 668, Writes: 64_128, Limit: 2000}},
+			"Objects: all 668 files, because the place has them and readers may use them; they are up to 64,128 writes a " +
+				"day, above the limit of 2,000 for --expand auto. If readers ask tollbook serve, --expand none is cheaper\n"},
+		{output.Published{PerDay: 96, Expansion: &output.Expansion{Files: 80, Writes: 64_128, Limit: 2000}},
+			"Objects: 80 responses of the API, because the place has them; all files would be up to 64,128 writes a day, " +
+				"above the limit of 2,000 for --expand auto\n"},
 	} {
 		var b strings.Builder
 		if err := printCost(&b, tt.p); err != nil || b.String() != tt.want {

@@ -22,7 +22,7 @@ import (
 // Expansions choose, by their names, which files a publisher writes as objects of their own beside the zip. A nil
 // function is none.
 var Expansions = map[string]func(name string) bool{
-	"auto":     nil, // or all, as output.PublishOptions.AllBelow chooses
+	"auto":     isContract, // or all or none, as output.PublishOptions.AllBelow says
 	"all":      func(string) bool { return true },
 	"contract": isContract,
 	"none":     nil,
