@@ -18,7 +18,7 @@ const (
 
 type coverageBody struct {
 	*site.CoverageReport
-	Networks       []coverageNetwork
+	Networks       []*coverageNetwork
 	Measured       int // number of networks that are measured
 	Unmeasured     int
 	Tokens         []coverageToken
@@ -33,6 +33,17 @@ type coverageBody struct {
 type coverageNetwork struct {
 	*site.NetworkCoverage
 	Test bool // a test network
+}
+
+// Sources says on how many accounts the settlements of the network rest, "" if nothing is known.
+func (n *coverageNetwork) Sources() string {
+	switch {
+	case n.ComparedNodes == nil:
+		return ""
+	case *n.ComparedNodes == 1:
+		return "one source"
+	}
+	return display.Number(int64(*n.ComparedNodes)) + " nodes compared"
 }
 
 type coverageToken struct {
@@ -63,7 +74,7 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 	body := coverageBody{CoverageReport: c}
 	for i := range c.Networks {
 		n := &c.Networks[i]
-		body.Networks = append(body.Networks, coverageNetwork{n, n.IsMainnet != nil && !*n.IsMainnet})
+		body.Networks = append(body.Networks, &coverageNetwork{n, n.IsMainnet != nil && !*n.IsMainnet})
 		if n.Measured {
 			body.Measured++
 		} else {

@@ -40,6 +40,8 @@ type NetworkCoverage struct {
 	HeadBlock *int64 `json:"head_block"`
 	// When the chain was last polled.
 	HeadPolledAt *Time `json:"head_polled_at"`
+	// Number of nodes whose settlements are compared, 1 if a single one is believed; null if unknown.
+	ComparedNodes *int `json:"compared_nodes"`
 	// Number of past blocks that still have to be read; on networks that are read by account, of accounts.
 	Filling *int64 `json:"filling"`
 	// Authorisations in the last 30 UTC days, by token address.

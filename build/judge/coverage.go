@@ -110,6 +110,7 @@ func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince),
 		timeOrNull(c.PolledAt)
+	n.ComparedNodes = c.ComparedNodes
 	n.Filling = &c.BackfillBlocks
 	if c.Head > 0 {
 		n.HeadBlock = &c.Head

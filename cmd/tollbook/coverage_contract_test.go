@@ -172,6 +172,7 @@ func init() {
 			cursor ChainCursor|null
 			head_block integer|null
 			head_polled_at date-time|null
+			compared_nodes integer|null
 			filling integer|null
 			tokens TokenCoverage[]
 			timeseries VolumePoint[]

@@ -126,6 +126,7 @@ func (x *WalkReader) runWalks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	head.ComparedNodes = 1 // an account is read from one node at a time
 	if err := x.store.SetHead(ctx, head); err != nil {
 		return err
 	}

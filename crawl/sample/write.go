@@ -116,7 +116,7 @@ func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 			return err
 		}
 		if err := db.SetHead(ctx, ledger.Head{Network: r.Network, Block: r.Last, Time: r.Time,
-			PolledAt: r.Time}); err != nil {
+			PolledAt: r.Time, ComparedNodes: 1}); err != nil {
 			return err
 		}
 	}

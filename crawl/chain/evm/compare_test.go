@@ -128,6 +128,9 @@ func TestLyingNode(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.compare(t, "three nodes", l)
+				if l.head.ComparedNodes != 3 {
+					t.Errorf("the network says that %d nodes are compared, want 3", l.head.ComparedNodes)
+				}
 				if rpc[0] == liar && !strings.Contains(log.String(), "node="+liar+" evidence=") {
 					t.Errorf("the log does not say what the liar said:\n%s", log.String())
 				}

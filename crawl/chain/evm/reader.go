@@ -247,6 +247,7 @@ func (x *Reader) runRound(ctx context.Context, stop <-chan struct{}, report *cha
 	x.anchor = confirmed
 	if err := x.store.SetHead(ctx, ledger.Head{
 		Network: x.network.ID, Block: confirmed.number, Time: confirmed.time, PolledAt: x.options.Now(),
+		ComparedNodes: x.client.Nodes(),
 	}); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type ChainFacts struct {
 	At       *time.Time
 	Head     int64      // the chain's confirmed head at the last poll, 0 before the first
 	PolledAt *time.Time // time of the last poll
+	// nodes whose settlements are compared, 1 if a single one is believed; nil if unknown
+	ComparedNodes *int
 	// blocks that backfills have to read; on networks that walks read the number of unfinished walks
 	BackfillBlocks int64
 	Authorizations []AuthorizationFacts // of the last 30 UTC days, by token
@@ -56,7 +58,7 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 			) END,
 			coalesce((SELECT r.last FROM ranges r WHERE r.scan_id = head.id ORDER BY r.last DESC LIMIT 1), 0),
 			CASE WHEN w.walks > 0 THEN w.through ELSE (SELECT r.at FROM ranges r WHERE r.scan_id = head.id
-			ORDER BY r.last DESC LIMIT 1) END, coalesce(h.head_block, 0), h.polled_at,
+			ORDER BY r.last DESC LIMIT 1) END, coalesce(h.head_block, 0), h.polled_at, h.compared_nodes,
 			w.open + coalesce((SELECT sum(c.until - c.next) FROM scans c WHERE c.chain_id = h.id AND c.until IS NOT NULL
 			AND `+openScan+`), 0)::bigint
 		FROM chains h LEFT JOIN scans head ON head.chain_id = h.id AND head.until IS NULL, LATERAL (
@@ -76,7 +78,7 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 		return nil, fmt.Errorf("read indexed networks from chains, scans, ranges, walks and token_totals: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f ChainFacts, err error) {
-		return f, row.Scan(&f.Network, &f.MeasuredSince, &f.Block, &f.At, &f.Head, &f.PolledAt, &f.BackfillBlocks)
+		return f, row.Scan(&f.Network, &f.MeasuredSince, &f.Block, &f.At, &f.Head, &f.PolledAt, &f.ComparedNodes, &f.BackfillBlocks)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read indexed networks from chains, scans, ranges, walks and token_totals: %w", err)

@@ -77,6 +77,8 @@ type Head struct {
 	Block    int64
 	Time     time.Time
 	PolledAt time.Time
+	// nodes whose settlements are compared, 1 if a single one is believed; 0 if unknown
+	ComparedNodes int
 }
 
 const scanSettlerColumns = `s.address, s.facilitator_id, s.tokens, s.since, s.deprecated`
@@ -244,8 +246,9 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 func (db *DB) SetHead(ctx context.Context, h Head) error {
 	chain, err := db.chainID(ctx, h.Network)
 	if err == nil {
-		_, err = db.pool.Exec(ctx, `UPDATE chains SET head_block = $2, head_at = $3, polled_at = $4 WHERE id = $1`,
-			chain, h.Block, h.Time, h.PolledAt)
+		_, err = db.pool.Exec(ctx, `
+			UPDATE chains SET head_block = $2, head_at = $3, polled_at = $4, compared_nodes = nullif($5, 0) WHERE id = $1`,
+			chain, h.Block, h.Time, h.PolledAt, h.ComparedNodes)
 	}
 	if err != nil {
 		return fmt.Errorf("store the head of %s: %w", h.Network, err)
