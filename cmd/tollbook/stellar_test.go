@@ -96,8 +96,8 @@ func TestIndexStellar(t *testing.T) {
 	got[0].HeadPolledAt, got[0].Cursor.AgeSeconds = nil, nil // depend on the clock
 	if diff := cmp.Diff(site.NetworkCoverage{Network: "XLM", NetworkCAIP2: "stellar:pubnet", Name: "Stellar",
 		IsMainnet: &mainnet, Measured: true, MeasuredSince: &since, Cursor: &site.ChainCursor{Time: &at},
-		HeadBlock: &head,
-		Filling:   &filling, Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{},
+		HeadBlock: &head, ComparedNodes: new(1),
+		Filling: &filling, Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{},
 		TimeseriesByToken: []site.TokenSeries{}, Facilitators: []site.NetworkFacilitator{}}, got[0]); diff != "" {
 		t.Errorf("coverage (-want +got):\n%s", diff)
 	}
