@@ -45,8 +45,8 @@ func newBan() *cobra.Command {
 the /48 network of an IPv6 address. Tollbook stores no address, only a keyed hash of it, so a sender is named by what it
 sent. A sender whose messages were forgotten, or imported from another directory, can't be banned.
 
-Ban decides nothing about the submission; "tollbook submissions reject" does. "tollbook services block" refuses a host
-or a whole domain, whoever submits it. Bans are not exported.
+Ban does not decide about the submission: use "tollbook submissions reject" for that. To refuse all submissions of a
+host or a domain, use "tollbook services block". An export does not contain bans.
 
 EXIT STATUS
 

@@ -219,12 +219,14 @@ func checkWaiting(ctx context.Context, tx pgx.Tx, m *entry, most int) error {
 
 // giveWay rejects one of the submissions that wait, so that few senders and hosts that do not exist keep out nobody, and
 // reports whether it did: the oldest whose service asked nobody for payment when it was probed, else the newest of the
-// network that has most, if these are at least two more than those of the newcomer's network.
+// network that has most, if these are at least two more than those of the newcomer's network. Senders that are unknown,
+// such as those of imported submissions, are no network.
 func giveWay(ctx context.Context, tx pgx.Tx, m *entry) (bool, error) {
 	var id uuid.UUID
 	err := tx.QueryRow(ctx, `
 		WITH waiting AS (
-			SELECT id, received_at, probe_result, network, count(*) OVER (PARTITION BY network) AS of_network
+			SELECT id, received_at, probe_result, network,
+				count(*) OVER (PARTITION BY network, CASE network WHEN '' THEN id END) AS of_network
 			FROM inbox WHERE kind = 'submission' AND decided_at IS NULL
 		)
 		SELECT id FROM waiting

@@ -21,7 +21,12 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func open(t *testing.T) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), template.Database(t))
+	return openAt(t, template.Database(t))
+}
+
+func openAt(t *testing.T, dsn string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

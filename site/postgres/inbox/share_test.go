@@ -12,6 +12,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres/inbox"
+	"tollbook/site/postgres/postgrestest"
 )
 
 // TestSubmissionsGiveWay checks that few senders and hosts that ask for no payment keep out nobody when all places are
@@ -37,12 +38,15 @@ func TestSubmissionsGiveWay(t *testing.T) {
 		{"its own network has most", func(i int) string {
 			return []string{"192.0.2.1", "2001:db8:1:1::/64", "2001:db8:1:2::/64", "2001:db8:1:3::/64"}[i]
 		}, func(int) *site.ProbeResult { return paid }, "2001:db8:1:9::/64", -1},
+		{"senders are unknown", func(i int) string { return fmt.Sprintf("192.0.2.%d", i) },
+			func(int) *site.ProbeResult { return paid }, "198.51.100.1", -1},
 		{"everybody has one", func(i int) string { return fmt.Sprintf("192.0.2.%d", i) },
 			func(int) *site.ProbeResult { return paid }, "198.51.100.1", -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			db := open(t)
+			dsn := template.Database(t)
+			db := openAt(t, dsn)
 			var ids []string
 			for i := range 4 {
 				r := received("api", fmt.Sprintf("s%d.example", i), tt.client(i))
@@ -56,6 +60,11 @@ func TestSubmissionsGiveWay(t *testing.T) {
 					if err := db.StoreSubmissionProbe(t.Context(), receipt.ID, *result); err != nil {
 						t.Fatal(err)
 					}
+				}
+			}
+			if tt.name == "senders are unknown" { // as after an import
+				if _, err := postgrestest.Connect(t, dsn).Exec(t.Context(), `UPDATE inbox SET client = '', network = ''`); err != nil {
+					t.Fatal(err)
 				}
 			}
 			r := received("api", "newcomer.example", tt.comes)
