@@ -60,16 +60,14 @@ EXIT STATUS
 			return o.Validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := uuid.Parse(args[0])
+			id, err := parseID("submission", args[0])
 			if err != nil {
-				return terminal.UsageErrorf("%q is no id of a submission", args[0])
+				return err
 			}
 			ban := inbox.Ban{SubmissionID: id, BannedAt: time.Now(), Actor: o.As, Reason: o.Reason}
 			return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
-				if err := db.BanSender(cmd.Context(), ban); errors.Is(err, site.ErrNotFound) {
-					return fmt.Errorf("no submission has the id %s; tollbook submissions list --state all lists them", id)
-				} else if err != nil {
-					return err
+				if err := db.BanSender(cmd.Context(), ban); err != nil {
+					return explainDecision(err, "submission", id)
 				}
 				if o.JSON {
 					return report.JSON(cmd.OutOrStdout(), ban)
@@ -99,9 +97,9 @@ EXIT STATUS
 		Example: "  tollbook submissions unban 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
 		Args:    arguments("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := uuid.Parse(args[0])
+			id, err := parseID("submission", args[0])
 			if err != nil {
-				return terminal.UsageErrorf("%q is no id of a submission", args[0])
+				return err
 			}
 			return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
 				if err := db.UnbanSender(cmd.Context(), id); errors.Is(err, site.ErrNotFound) {

@@ -218,7 +218,7 @@ func visitable(ctx context.Context, db *postgres.DB, slugs []string) ([]int64, e
 		case i < 0:
 			return nil, errNoService(slug)
 		case list[i].StateBeforeOptOut != nil:
-			return nil, fmt.Errorf("%s is not visited: its owner opted out", slug)
+			return nil, fmt.Errorf("%s is not visited: its owner opted out, or its host is blocked", slug)
 		case list[i].State != postgres.StateListed:
 			return nil, fmt.Errorf("%s is %s, and not visited; tollbook services resume %s changes that", slug, list[i].State,
 				slug)

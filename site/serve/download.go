@@ -326,13 +326,9 @@ const maxDownloads = 64
 // goes to the network that has the fewest. If there is none, the network that has the most gives way to one that has at
 // least two less: its newest download ends, which a range request can continue. So a few clients keep out nobody.
 type downloadGate struct {
-	mu       sync.Mutex
-	running  []*download      // by start
-	waiting  []*download      // by arrival
-	clients  map[clientID]int // downloads of each client, in progress and waiting
-	inClient map[clientID]int // in progress
-	inside   map[clientID]int // in progress, by network, without those that give way
-	leaving  bool             // a download that gives way is still in progress
+	mu      sync.Mutex
+	running []*download // by start
+	waiting []*download // by arrival
 }
 
 // download is one that is in progress or waits.
@@ -343,10 +339,6 @@ type download struct {
 	isLeaving bool
 }
 
-func newDownloadGate() *downloadGate {
-	return &downloadGate{clients: map[clientID]int{}, inClient: map[clientID]int{}, inside: map[clientID]int{}}
-}
-
 // enter waits for a place, which leave releases. The download must end when its context does: then it gives way to
 // another client. enter returns errRateLimited if the client has too many downloads in progress, and errDownloads if all
 // clients together have.
@@ -354,12 +346,11 @@ func (g *downloadGate) enter(ctx context.Context, c clientID) (within context.Co
 	within, giveWay := context.WithCancel(ctx)
 	d := &download{client: c, start: make(chan struct{}), giveWay: giveWay}
 	g.mu.Lock()
-	if g.clients[c] == maxDownloads {
+	if ofClient(g.running, c)+ofClient(g.waiting, c) == maxDownloads {
 		g.mu.Unlock()
 		giveWay()
 		return nil, nil, errRateLimited
 	}
-	g.clients[c]++
 	g.waiting = append(g.waiting, d)
 	g.admit()
 	g.mu.Unlock()
@@ -379,46 +370,54 @@ func (g *downloadGate) enter(ctx context.Context, c clientID) (within context.Co
 	return within, func() { giveWay(); g.leave(d) }, nil
 }
 
+// ofClient returns how many downloads of a list are of a client.
+func ofClient(list []*download, c clientID) (n int) {
+	for _, d := range list {
+		if d.client == c {
+			n++
+		}
+	}
+	return n
+}
+
 // admit starts waiting downloads while there is room, and makes one give way if that is fair. The caller holds mu.
 func (g *downloadGate) admit() {
 	for {
+		clients, networks := map[clientID]int{}, map[clientID]int{} // those that are leaving count for no network
+		isLeaving := false
+		for _, d := range g.running {
+			if clients[d.client]++; d.isLeaving {
+				isLeaving = true
+			} else {
+				networks[d.client.network()]++
+			}
+		}
 		var next *download
 		for _, d := range g.waiting {
-			if g.inClient[d.client] < downloadsByClient &&
-				(next == nil || g.inside[d.client.network()] < g.inside[next.client.network()]) {
+			if clients[d.client] < downloadsByClient &&
+				(next == nil || networks[d.client.network()] < networks[next.client.network()]) {
 				next = d
 			}
 		}
-		if next == nil {
-			return
+		if next == nil || isLeaving && len(g.running) == downloadsAtOnce {
+			return // the end of what is leaving admits the next one
 		}
 		if len(g.running) == downloadsAtOnce {
-			g.makeRoom(g.inside[next.client.network()])
+			last := g.running[0] // the newest one of the network that has most
+			for _, d := range g.running {
+				if networks[d.client.network()] >= networks[last.client.network()] {
+					last = d
+				}
+			}
+			if networks[last.client.network()] >= networks[next.client.network()]+2 {
+				last.isLeaving = true
+				last.giveWay()
+			}
 			return
 		}
 		g.waiting = remove(g.waiting, next)
 		g.running = append(g.running, next)
-		g.inClient[next.client]++
-		g.inside[next.client.network()]++
 		close(next.start)
-	}
-}
-
-// makeRoom ends the newest download of the network that has the most, if these are at least two more than a number.
-func (g *downloadGate) makeRoom(has int) {
-	if g.leaving {
-		return // its end admits the next one
-	}
-	var last *download
-	for _, d := range g.running {
-		if last == nil || g.inside[d.client.network()] >= g.inside[last.client.network()] {
-			last = d
-		}
-	}
-	if n := last.client.network(); g.inside[n] >= has+2 {
-		g.leaving, last.isLeaving = true, true
-		decrease(g.inside, n)
-		last.giveWay()
 	}
 }
 
@@ -432,11 +431,10 @@ func (g *downloadGate) giveUp(d *download) error {
 	default:
 	}
 	err := errDownloads
-	if g.inClient[d.client] == downloadsByClient {
+	if ofClient(g.running, d.client) == downloadsByClient {
 		err = errRateLimited
 	}
 	g.waiting = remove(g.waiting, d)
-	decrease(g.clients, d.client)
 	return err
 }
 
@@ -445,25 +443,11 @@ func (g *downloadGate) leave(d *download) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.running = remove(g.running, d)
-	decrease(g.clients, d.client)
-	decrease(g.inClient, d.client)
-	if d.isLeaving {
-		g.leaving = false
-	} else {
-		decrease(g.inside, d.client.network())
-	}
 	g.admit()
 }
 
 func remove(list []*download, d *download) []*download {
 	return slices.DeleteFunc(list, func(o *download) bool { return o == d })
-}
-
-// decrease subtracts one, and drops a count of zero.
-func decrease(counts map[clientID]int, c clientID) {
-	if counts[c]--; counts[c] <= 0 {
-		delete(counts, c)
-	}
 }
 
 // downloads returns how many downloads of all clients are in progress or wait.

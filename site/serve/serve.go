@@ -105,7 +105,7 @@ func NewHandler(o Options) http.Handler {
 	}
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
-		limiter: newRateLimiter(o.RateLimit, o.Now()), gate: newDownloadGate(), pace: newDownloadPace(o.DownloadRate),
+		limiter: newRateLimiter(o.RateLimit, o.Now()), gate: &downloadGate{}, pace: newDownloadPace(o.DownloadRate),
 		making:  semaphore.NewWeighted(maxMaking),
 		trusted: o.Trusted, metrics: o.Metrics, empty: o.Empty,
 		notice: o.Notice, signer: o.Signer, connections: o.Connections, fillSearch: o.FillSearch,

@@ -1,4 +1,5 @@
-// Package consent stores what the owners of hosts allow: their robots.txt, and which hosts opted out of the directory.
+// Package consent stores what the owners of hosts allow: their robots.txt, and which hosts opted out of the directory. The
+// hosts that the operator blocked are beside them, because a block keeps a host out in the same way.
 //
 // It owns the tables robots and opt_outs. An opt-out also hides the services of its host, which package postgres
 // inserts. It must never request a document, or decide what one says.
