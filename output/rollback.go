@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"path"
@@ -37,17 +36,12 @@ type StoredSnapshot struct {
 
 // ListSnapshots returns the snapshots of a place, the newest first.
 func ListSnapshots(ctx context.Context, store objects.Store) ([]StoredSnapshot, error) {
-	_, body, err := store.Get(ctx, archive.CheckpointFile, objects.GetOptions{})
+	_, data, err := objects.ReadObject(ctx, store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the snapshots of %s: %w", store, errNothingThere)
 	}
 	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, 1<<16))
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the snapshots of %s: %w", store, err)
 	}
 	current, err := archive.ParseCheckpoint(data)
 	if err != nil {
