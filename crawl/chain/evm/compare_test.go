@@ -17,24 +17,6 @@ var (
 	senderField = regexp.MustCompile(`"from":"0x[0-9a-f]{40}"`)
 )
 
-// rewrite changes the results of some methods and answers the other calls honestly.
-func (e *exchange) rewrite(change func(method string, result []byte) []byte) {
-	parts := make([]string, len(e.calls))
-	for i, c := range e.calls {
-		result, refused := e.chain.Answer(nil, c)
-		if refused != nil {
-			parts[i] = string(e.chain.AppendAnswers(nil, e.calls[i:i+1], false))
-			continue
-		}
-		parts[i] = `{"jsonrpc":"2.0","id":` + string(c.ID) + `,"result":` + string(change(c.Method, result)) + `}`
-	}
-	body := strings.Join(parts, ",")
-	if e.batch {
-		body = "[" + body + "]"
-	}
-	e.send(200, "application/json", body)
-}
-
 // keep keeps the logs of some transactions.
 func keep(result []byte, isKept func(transaction string) bool) []byte {
 	var list, kept []json.RawMessage

@@ -53,17 +53,24 @@ func (e *exchange) honest() string { return string(e.chain.AppendAnswers(nil, e.
 
 // each changes the results of one method and answers the other calls honestly.
 func (e *exchange) each(method string, change func(result []byte) []byte) {
+	e.rewrite(func(m string, result []byte) []byte {
+		if m != method {
+			return result
+		}
+		return change(result)
+	})
+}
+
+// rewrite changes the results of some methods and answers the other calls honestly.
+func (e *exchange) rewrite(change func(method string, result []byte) []byte) {
 	parts := make([]string, len(e.calls))
 	for i, c := range e.calls {
 		result, refused := e.chain.Answer(nil, c)
 		if refused != nil {
-			parts[i] = string(e.chain.AppendAnswers(nil, []chaintest.Call{c}, false))
+			parts[i] = string(e.chain.AppendAnswers(nil, e.calls[i:i+1], false))
 			continue
 		}
-		if c.Method == method {
-			result = change(result)
-		}
-		parts[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, c.ID, result)
+		parts[i] = `{"jsonrpc":"2.0","id":` + string(c.ID) + `,"result":` + string(change(c.Method, result)) + `}`
 	}
 	body := strings.Join(parts, ",")
 	if e.batch {
