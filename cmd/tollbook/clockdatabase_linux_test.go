@@ -175,7 +175,7 @@ func (d *clockedDirectory) step(t *testing.T, by time.Duration) {
 // goesOn waits until a submission is accepted, every service is visited and a snapshot is built.
 func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	t.Helper()
-	code, id, err := submit(d.base, fmt.Sprintf("n%d", d.rounds), fmt.Sprintf("2001:db8:1:%x::1", d.rounds))
+	code, id, err := submit(d.base, fmt.Sprintf("n%d", d.rounds), fmt.Sprintf("2001:db8:%x::1", d.rounds))
 	if err != nil || code != http.StatusCreated {
 		t.Fatalf("%s no submission is taken: %d, %v\n%s", when, code, err, d.serve.said())
 	}

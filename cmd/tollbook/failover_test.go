@@ -62,7 +62,7 @@ func TestPostgresFailover(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 			sent++
-			code, id, err := submit(base, fmt.Sprintf("n%d", sent), fmt.Sprintf("2001:db8:1:%x::1", sent))
+			code, id, err := submit(base, fmt.Sprintf("n%d", sent), fmt.Sprintf("2001:db8:%x::1", sent))
 			if err == nil && code == http.StatusCreated {
 				ids = append(ids, id)
 				return

@@ -134,8 +134,7 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	var senders sync.WaitGroup
 	for n := range 8 {
 		senders.Go(func() {
-			submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), fmt.Sprintf("2001:db8:%x:%x", d.servers, n),
-				taken)
+			submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), fmt.Sprintf("2001:%x:%x", d.servers, n), taken)
 		})
 	}
 	if rand.IntN(4) > 0 {
@@ -150,7 +149,7 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	d.kill(t, "serve", p, func() {
 		for deadline, i := time.Now().Add(patience), 0; ; i++ { // a new name: one without a response may be stored
 			code, id, err := submit(base, fmt.Sprintf("n%d-again%d", d.servers, i),
-				fmt.Sprintf("2001:db8:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
+				fmt.Sprintf("2001:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
 			if err == nil && code == http.StatusCreated {
 				taken <- id
 				return
@@ -170,12 +169,12 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	}
 }
 
-// submitUntilKilled sends one submission after the other, a few from each client of a network. It sends the IDs of
-// acknowledged submissions to taken.
-func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- string) {
+// submitUntilKilled sends one submission after the other, a few from each client. The address of each client begins with
+// prefix and is in a network (/48) of its own. It sends the IDs of acknowledged submissions to taken.
+func submitUntilKilled(t *testing.T, base, name, prefix string, taken chan<- string) {
 	for i := 0; ; i++ {
 		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i),
-			fmt.Sprintf("%s%03x::1", network, i/site.SubmissionsPerHour))
+			fmt.Sprintf("%s%03x::1", prefix, i/site.SubmissionsPerHour))
 		switch {
 		case err == nil && code == http.StatusCreated:
 			taken <- id
@@ -237,7 +236,7 @@ func (d *killedDirectory) up(t *testing.T, rpc []string) {
 	taken := make(chan string, 10_000)
 	var sender sync.WaitGroup
 	sender.Go(func() {
-		submitUntilKilled(t, base, fmt.Sprintf("n%d-up", d.servers), fmt.Sprintf("2001:db8:%x:0", d.servers), taken)
+		submitUntilKilled(t, base, fmt.Sprintf("n%d-up", d.servers), fmt.Sprintf("2001:%x:f", d.servers), taken)
 	})
 	soon(4 * time.Second)
 	d.kill(t, "up", p, func() {

@@ -151,7 +151,7 @@ func TestManySubmissions(t *testing.T) {
 		for kind, c := range map[string]struct{ from, name string }{
 			"one":    {"198.51.100.1", fmt.Sprintf("one%d", i)},
 			"many":   {fmt.Sprintf("203.0.113.%d", i%200), fmt.Sprintf("many%d", i)},
-			"domain": {fmt.Sprintf("2001:db8:0:%x::1", i), "domain"},
+			"domain": {fmt.Sprintf("2001:db8:%x::1", i), "domain"},
 		} {
 			wg.Go(func() {
 				gate <- struct{}{}
