@@ -73,9 +73,11 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 		UPDATE endpoints SET offers = '[{"protocol":"mpp","scheme":"charge","network":"eip155:4217",
 			"currency":"0x20c0000000000000000000000000000000000000","amount":"10000","recipient":"0x1"}]';
 		INSERT INTO offer_sets SELECT id, '2026-11-01', '2026-11-10', offers FROM endpoints;
-		INSERT INTO assessments SELECT id, day, 'C', 14, '{payto_shape}', 'warning', '{probe_failing}', 0.01, 120, 1
+		INSERT INTO assessments SELECT id, day, 'C', 14, '{payto_shape}', 'warning', '{probe_failing}', 0.01, 120, 1,
+			'caution'
 			FROM services, generate_series(date '2026-11-01', '2026-11-20', '1 day') AS day;
 		INSERT INTO grade_baselines SELECT id, 'C', '{payto_shape}', '{not an address}', 1, '2026-11-19' FROM services;
+		INSERT INTO verdict_baselines SELECT id, 'caution', 1, '2026-11-19' FROM services;
 		INSERT INTO assessment_seal (recorded_at) VALUES ('2026-11-20 12:00Z');
 		INSERT INTO recipient_checks SELECT DISTINCT network_caip2, asset, pay_to, false, 'no_account',
 			timestamptz '2026-11-20 12:00Z' FROM prices WHERE until IS NULL AND network_caip2 IS NOT NULL;

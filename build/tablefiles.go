@@ -28,6 +28,12 @@ type priceRow struct {
 	site.PriceClass
 }
 
+// weekRow is a week of prices of a category, as a row of v1/tags/weeks.csv.
+type weekRow struct {
+	Tag string `json:"tag"`
+	site.CategoryWeek
+}
+
 // writeTables writes the lists that pages show as CSV, beside the JSON that contains them. Lists of services,
 // facilitators, accounts and sources are data files.
 func writeTables(s *site.Snapshot, add addFunc) error {
@@ -43,7 +49,11 @@ func writeTables(s *site.Snapshot, add addFunc) error {
 		}
 	}
 	var prices []priceRow
+	var weeks []weekRow
 	for i := range s.Tags {
+		for _, w := range s.Tags[i].PriceWeeks {
+			weeks = append(weeks, weekRow{s.Tags[i].Tag, w})
+		}
 		if of := s.Tags[i].Prices; of != nil {
 			for _, c := range of.Classes {
 				prices = append(prices, priceRow{s.Tags[i].Tag, c})
@@ -54,6 +64,7 @@ func writeTables(s *site.Snapshot, add addFunc) error {
 	addTable(&w, "v1/networks.csv", s.Networks)
 	addTable(&w, "v1/tags.csv", s.Tags)
 	addTable(&w, "v1/tags/prices.csv", prices)
+	addTable(&w, "v1/tags/weeks.csv", weeks)
 	addTable(&w, "v1/incidents.csv", s.Incidents)
 	addTable(&w, "v1/coverage/networks.csv", s.Coverage.Networks)
 	addTable(&w, "v1/coverage/tokens.csv", tokens)

@@ -33,12 +33,13 @@ type changeLine struct {
 const serviceChangeLines = 12
 
 var changeLabels = map[string]string{
-	site.PriceChanged:  "Price",
-	site.PayToChanged:  "Recipient",
-	site.SchemaChanged: "Payment options",
-	site.SourceListed:  "Listed",
-	site.SourceDropped: "Dropped",
-	site.GradeChanged:  "Grade",
+	site.PriceChanged:   "Price",
+	site.PayToChanged:   "Recipient",
+	site.SchemaChanged:  "Payment options",
+	site.SourceListed:   "Listed",
+	site.SourceDropped:  "Dropped",
+	site.GradeChanged:   "Grade",
+	site.VerdictChanged: "Verdict",
 }
 
 // change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because

@@ -167,6 +167,7 @@ func countEvents(s *site.Snapshot, since time.Time) string {
 		{site.PayToChanged, "recipient change", "recipient changes"},
 		{site.SchemaChanged, "change of payment options", "changes of payment options"},
 		{site.GradeChanged, "grade change", "grade changes"},
+		{site.VerdictChanged, "verdict change", "verdict changes"},
 		{site.SourceListed, "listing in a source", "listings in sources"},
 		{site.SourceDropped, "removal from a source", "removals from sources"},
 		{began, "incident", "incidents"},

@@ -1,4 +1,4 @@
-// This file words what a change record says of grades and of sources, in lines and in a title.
+// This file words what a change record says of grades, verdicts and sources, in lines and in a title.
 //
 // It owns these words. It must never know a page.
 
@@ -17,12 +17,14 @@ import (
 // differenceLine is a difference. Either Old or New may be "".
 type differenceLine struct{ What, Old, New string }
 
-// differenceLines returns the lines of a record of a grade or a source. It returns none for other types, and for a
+// differenceLines returns the lines of a record of a grade, a verdict or a source. It returns none for other types, and for a
 // summary that cannot be read.
 func differenceLines(r *site.ChangeRecord) []differenceLine {
 	switch r.Type {
 	case site.GradeChanged:
 		return gradeLines(r.Summary)
+	case site.VerdictChanged:
+		return verdictLines(r.Summary)
 	case site.SourceListed, site.SourceDropped:
 		return sourceLines(r)
 	}
@@ -35,6 +37,10 @@ func differenceTitle(r *site.ChangeRecord, label string) string {
 	case site.GradeChanged:
 		if lines := gradeLines(r.Summary); len(lines) > 0 {
 			return "grade " + lines[0].Old + " → " + lines[0].New
+		}
+	case site.VerdictChanged:
+		if lines := verdictLines(r.Summary); len(lines) > 0 {
+			return "verdict " + lines[0].Old + " → " + lines[0].New
 		}
 	case site.SourceListed:
 		return "a source lists " + endpoints(r)
@@ -61,6 +67,19 @@ func gradeLines(summary json.RawMessage) []differenceLine {
 	}
 	if len(lines) == 1 && s.Reason != "" { // the grade is that of another protocol
 		lines = append(lines, differenceLine{New: display.Line(s.Reason, display.MaxLine)})
+	}
+	return lines
+}
+
+// verdictLines returns the line of a verdict, then one for each reason for the new one.
+func verdictLines(summary json.RawMessage) []differenceLine {
+	var s site.VerdictSummary
+	if json.Unmarshal(summary, &s) != nil || s.OldVerdict == "" {
+		return nil
+	}
+	lines := []differenceLine{{"verdict", display.AdviceLevel(s.OldVerdict), display.AdviceLevel(s.NewVerdict)}}
+	for _, r := range s.Reasons {
+		lines = append(lines, differenceLine{New: display.Line(r.Text, display.MaxLine)})
 	}
 	return lines
 }

@@ -130,6 +130,9 @@ type Tag struct {
 	Prices *CategoryPrices `json:"prices"`
 	// What was bought of its services in 30 UTC days; null unless one is measured.
 	Demand *CategoryDemand `json:"demand"`
+	// Recorded prices by week, oldest first; the last week may go on. At most 26 weeks, without those of which nothing is
+	// recorded.
+	PriceWeeks []CategoryWeek `json:"price_weeks"`
 }
 
 // CategoryDemand: organic settlements with the services of a category in 30 UTC days.

@@ -6,7 +6,7 @@ import (
 )
 
 // ChangeTypes are the types of change records. Records of one service and one moment have this order.
-var ChangeTypes = append(OfferChangeTypes, SourceListed, SourceDropped, GradeChanged)
+var ChangeTypes = append(OfferChangeTypes, SourceListed, SourceDropped, GradeChanged, VerdictChanged)
 
 // OfferChangeTypes are the types of changes of what a service asks for.
 var OfferChangeTypes = []string{SchemaChanged, PriceChanged, PayToChanged}
@@ -63,6 +63,8 @@ type TypeCounts struct {
 	Dropped int64 `json:"dropped"`
 	// Number of changes of a grade.
 	Grade int64 `json:"grade_changed"`
+	// Number of changes of a verdict.
+	Verdict int64 `json:"verdict_changed"`
 }
 
 // GradeSummary: grade that changed, with the compliance checks behind it.
@@ -79,6 +81,18 @@ type GradeSummary struct {
 	ChecksPassed []FailedCheck `json:"checksPassed"`
 	// Compliance checks that passed before and fail now.
 	ChecksFailed []FailedCheck `json:"checksFailed"`
+}
+
+// VerdictSummary: verdict that changed, with the reasons for the new one.
+//
+// It is the summary of a verdict_changed record.
+type VerdictSummary struct {
+	// Verdict before the change.
+	OldVerdict string `json:"old_verdict" enum:"AdviceLevels"`
+	// Verdict after the change.
+	NewVerdict string `json:"new_verdict" enum:"AdviceLevels"`
+	// Why, as of then.
+	Reasons []AdviceReason `json:"reasons"`
 }
 
 // FailedCheck: compliance check that fails or failed.

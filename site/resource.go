@@ -564,15 +564,16 @@ const (
 
 // Types of change records.
 const (
-	SchemaChanged = "schema_changed"
-	PriceChanged  = "price_changed"
-	PayToChanged  = "payto_changed"
-	SourceListed  = "listed"  // a public source lists a resource of the service
-	SourceDropped = "dropped" // a public source no longer lists it
-	GradeChanged  = "grade_changed"
+	SchemaChanged  = "schema_changed"
+	PriceChanged   = "price_changed"
+	PayToChanged   = "payto_changed"
+	SourceListed   = "listed"  // a public source lists a resource of the service
+	SourceDropped  = "dropped" // a public source no longer lists it
+	GradeChanged   = "grade_changed"
+	VerdictChanged = "verdict_changed"
 )
 
-// ChangeRecord is a change of a service's payment schema, prices, recipients, grade or sources.
+// ChangeRecord is a change of a service's payment schema, prices, recipients, grade, verdict or sources.
 type ChangeRecord struct {
 	// As [ServiceListItem.Slug].
 	Slug string `json:"slug"`
@@ -590,7 +591,7 @@ type ChangeRecord struct {
 }
 
 // ChangeSummaries are the types of ChangeRecord.Summary.
-var ChangeSummaries = []any{SchemaSummary{}, PriceSummary{}, PayToSummary{}, SourceSummary{}, GradeSummary{}}
+var ChangeSummaries = []any{SchemaSummary{}, PriceSummary{}, PayToSummary{}, SourceSummary{}, GradeSummary{}, VerdictSummary{}}
 
 // SchemaSummary: payment options that were added and removed.
 //

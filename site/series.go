@@ -99,6 +99,8 @@ type Recorded struct {
 	ResponseP95MS *int `json:"response_p95_ms"`
 	// Version of the rules of grades and risk flags that judged on that day.
 	Methodology *int `json:"methodology"`
+	// Verdict that was published last on that day; null for a day on which it was not recorded.
+	VerdictLevel *string `json:"verdict_level" enum:"AdviceLevels"`
 }
 
 // BuyersPoint: payers of a service on one UTC day.

@@ -33,6 +33,9 @@ var Assessments = newMaker(
 	assessed(Column{Name: "methodology", Kind: Integer, Required: true, Source: fromJudgment,
 		Description: "Version of the rules that judged."},
 		func(a *bulk.Assessment) Value { return newInt(a.Methodology) }),
+	assessed(Column{Name: "verdict_level", Source: fromJudgment,
+		Description: "good, caution, unknown or do_not_pay; null before it was recorded."},
+		func(a *bulk.Assessment) Value { return textOrNull(a.Verdict) }),
 )
 
 func assessed(c Column, of func(*bulk.Assessment) Value) field[*bulk.Assessment] {

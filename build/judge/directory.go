@@ -45,6 +45,7 @@ type Directory struct {
 	hours      lastHours
 	market     *price.Market // by category
 	networks   *price.Market // by the short name of a network
+	weeks      *price.Weeks
 	claims     [][]claim
 	unstable   []int // places of services whose recipients keep changing
 	danger     dangerAccounts
@@ -66,6 +67,7 @@ func New(f *postgres.Facts, o Options) *Directory {
 		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next),
 			Services: make([]site.Listing, n)},
 		options: o, facts: f, hours: sumHours(f, o.Now), market: price.NewMarket(), networks: price.NewMarket(),
+		weeks:  price.NewWeeks(o.Now),
 		claims: make([][]claim, n),
 		inFeed: map[string]bool{},
 	}
@@ -175,6 +177,9 @@ func (d *Directory) Service(i int) site.Listing {
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.Add(&l.Detail)
 	d.settlers.Add(l)
+	if l.Detail.GoneSince == nil && l.Detail.DelistedAt == nil {
+		d.weeks.Add(l.Detail.Category, i, d.facts.Services[i].Assessments)
+	}
 	row := &d.Snapshot.Services[i]
 	row.Trend, row.Uptime30d = l.Trend, l.Uptime30d
 	if l.ListingDetail != nil && l.ServiceFiles != nil {
@@ -197,7 +202,7 @@ func (d *Directory) Drop(i int) {
 	f.Endpoints, f.Moves, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, checks.LogFacts{}
 	f.Site, f.Domain, f.Synthesis, f.Statements = nil, nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
-	f.OfferSpans, f.OfferDays = nil, nil
+	f.OfferSpans, f.OfferDays, f.Assessments = nil, nil, nil
 }
 
 // Finish writes the aggregates into the snapshot and drops all other facts.
@@ -208,10 +213,15 @@ func (d *Directory) Finish() {
 		d.facts.Revenue.Services = nil
 	}
 	d.aggregate.Finish(d.Snapshot, d.hours.checksPerHour, d.facts.OptedOut, buyers)
+	weeks := d.weeks.Medians(d.operatorOf)
+	for i := range d.Snapshot.Tags {
+		t := &d.Snapshot.Tags[i]
+		t.PriceWeeks = append(t.PriceWeeks, weeks[t.Tag]...)
+	}
 	d.settlers.End()
 	d.facts.Services = nil
 	d.hours.services, d.market, d.claims, d.revenue, d.inFeed = nil, nil, nil, nil, nil
-	d.networks, d.operatorOf, d.danger, d.unstable = nil, nil, nil, nil
+	d.networks, d.weeks, d.operatorOf, d.danger, d.unstable = nil, nil, nil, nil, nil
 	d.incidents, d.beside, d.live = nil, nil, nil
 	d.aggregate, d.settlers = nil, nil
 }

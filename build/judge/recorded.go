@@ -10,7 +10,7 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// Methodology is the version of the rules of grades and risk flags. Raise it with each change of a rule, so that the
+// Methodology is the version of the rules of grades, risk flags and verdicts. Raise it with each change of a rule, so that the
 // history tells such a change from one of a service, and describe the change in the methodology.
 const Methodology = 1
 
@@ -28,7 +28,8 @@ func newRecorded(a *site.Assessment) site.Recorded {
 	return site.Recorded{ComplianceGrade: new(a.Compliance.Grade), CompliancePassed: new(a.Compliance.Passed),
 		ComplianceTotal: new(a.Compliance.Total), FailedChecks: &failed,
 		RiskLevel: new(a.Risk.Level), RiskFlags: &flags,
-		MinPriceUSD: a.Economics.PriceUSD, ResponseP95MS: a.Reliability.ResponseP95MS, Methodology: new(Methodology)}
+		MinPriceUSD: a.Economics.PriceUSD, ResponseP95MS: a.Reliability.ResponseP95MS, Methodology: new(Methodology),
+		VerdictLevel: new(cmp.Or(a.Advice.Level, site.AdviceUnknown))}
 }
 
 // recordedDays are the recorded assessments of a service that were not taken yet, oldest first.
@@ -47,6 +48,9 @@ func (r *recordedDays) take(day time.Time) site.Recorded {
 	out := site.Recorded{ComplianceGrade: &a.Grade, CompliancePassed: &passed, ComplianceTotal: &a.Checks,
 		FailedChecks: cleanTexts(a.Failed), RiskLevel: &a.RiskLevel, RiskFlags: cleanTexts(a.RiskFlags),
 		ResponseP95MS: a.ResponseP95MS, Methodology: &a.Methodology}
+	if a.Verdict != nil && slices.Contains(site.AdviceLevels, *a.Verdict) {
+		out.VerdictLevel = a.Verdict
+	}
 	if a.MinPriceUSD != nil {
 		if price, err := site.ParseDecimal(*a.MinPriceUSD); err == nil {
 			out.MinPriceUSD = &price
@@ -76,8 +80,8 @@ func Published(id int64, l *site.Listing) checks.Published {
 	p := checks.Published{
 		Assessment: checks.Assessment{ServiceID: id, Grade: *r.ComplianceGrade, Checks: *r.ComplianceTotal,
 			Failed: *r.FailedChecks, RiskLevel: *r.RiskLevel, RiskFlags: *r.RiskFlags, ResponseP95MS: r.ResponseP95MS,
-			Methodology: Methodology},
-		Why: l.Detail.Assessment.Compliance.GradeReason,
+			Methodology: Methodology, Verdict: r.VerdictLevel},
+		Why: l.Detail.Assessment.Compliance.GradeReason, Advice: l.Detail.Assessment.Advice.Reasons,
 	}
 	if r.MinPriceUSD != nil {
 		p.MinPriceUSD = new(string(*r.MinPriceUSD))

@@ -462,7 +462,12 @@ var contract = map[string]string{
 		cheapest Pick|null
 		most_used Pick|null
 		prices CategoryPrices|null
-		demand CategoryDemand|null`,
+		demand CategoryDemand|null
+		price_weeks CategoryWeek[]`,
+	"CategoryWeek": `
+		week string
+		median_usd number
+		operator_count integer`,
 	"CategoryDemand": `
 		measured_services integer
 		organic_volume_usd_30d number
@@ -615,7 +620,8 @@ var contract = map[string]string{
 		payto_changed integer
 		listed integer
 		dropped integer
-		grade_changed integer`,
+		grade_changed integer
+		verdict_changed integer`,
 	"NetworkStats": `
 		abbreviation string
 		service_count integer
@@ -627,7 +633,7 @@ var contract = map[string]string{
 // words lists the values of enumerated types.
 var words = map[string][]string{
 	"Status":     {"online", "degraded", "offline", "unknown"},
-	"ChangeType": {"schema_changed", "price_changed", "payto_changed", "listed", "dropped", "grade_changed"},
+	"ChangeType": {"schema_changed", "price_changed", "payto_changed", "listed", "dropped", "grade_changed", "verdict_changed"},
 	"UncountedReason": {"needs_input", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
 		"interrupted", "robots", "refused", "no_endpoints", "erased"},
 }

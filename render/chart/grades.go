@@ -9,7 +9,7 @@ import (
 	"tollbook/site/display"
 )
 
-// Grades is the history of a service's grade and risk in the last 90 days.
+// Grades is the history of a service's grade, risk and verdict in the last 90 days.
 type Grades struct {
 	Summary string        // since when the grade is what it is
 	Rows    template.HTML // of a table, the newest days first; "" if nothing changed since the first recorded day
@@ -48,7 +48,8 @@ func NewGrades(points []site.ScorePoint, cal *Calendar) Grades {
 	return g
 }
 
-// gradeSpan is a time in which each recorded day had the same grade, failed checks, risk and flags.
+// gradeSpan is a time in which each recorded day had the same grade, failed checks, risk, flags and
+// verdict.
 type gradeSpan struct {
 	since, until int // days of the calendar
 	point        *site.ScorePoint
@@ -56,8 +57,17 @@ type gradeSpan struct {
 
 func (s *gradeSpan) isLike(p *site.ScorePoint) bool {
 	return *s.point.ComplianceGrade == *p.ComplianceGrade && *s.point.RiskLevel == *p.RiskLevel &&
+		verdictOf(s.point) == verdictOf(p) &&
 		slices.Equal(listOf(s.point.FailedChecks), listOf(p.FailedChecks)) &&
 		slices.Equal(listOf(s.point.RiskFlags), listOf(p.RiskFlags))
+}
+
+// verdictOf returns the verdict of a day in words, "—" for a day on which it was not recorded.
+func verdictOf(p *site.ScorePoint) string {
+	if p.VerdictLevel == nil {
+		return "—"
+	}
+	return display.AdviceLevel(*p.VerdictLevel)
 }
 
 // gradeRows returns the rows of a table, the newest first.
@@ -72,7 +82,8 @@ func gradeRows(spans []gradeSpan, cal *Calendar) template.HTML {
 		m.raw(`</th><td>`).text(display.Line(*s.point.ComplianceGrade, display.MaxCode))
 		m.raw(`</td><td>`).codes(s.point.FailedChecks)
 		m.raw(`</td><td>`).text(display.Line(*s.point.RiskLevel, display.MaxCode))
-		m.raw(`</td><td>`).codes(s.point.RiskFlags).raw("</td></tr>\n")
+		m.raw(`</td><td>`).codes(s.point.RiskFlags)
+		m.raw(`</td><td>`).text(verdictOf(s.point)).raw("</td></tr>\n")
 	}
 	return m.html()
 }

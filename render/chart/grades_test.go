@@ -13,7 +13,7 @@ import (
 // TestGrades checks since when a grade is said to be what it is, and which days are one row.
 func TestGrades(t *testing.T) {
 	t.Parallel()
-	cal := NewCalendar(site.NewTime(time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)))
+	cal := NewCalendar(site.NewTime(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)))
 	point := func(date, grade, risk string, failed ...string) site.ScorePoint {
 		p := site.ScorePoint{Date: date}
 		if grade != "" {
@@ -21,6 +21,8 @@ func TestGrades(t *testing.T) {
 		}
 		return p
 	}
+	judged := point("2026-11-24", "A", "warning")
+	judged.VerdictLevel = new(site.AdviceGood)
 	for _, test := range []struct {
 		name    string
 		points  []site.ScorePoint
@@ -32,10 +34,10 @@ func TestGrades(t *testing.T) {
 			point("2026-11-23", "A", "clean")}, "Recorded by day since 21 Nov 2026.", nil},
 		{"another grade, then another risk", []site.ScorePoint{point("2026-01-01", "F", "clean"),
 			point("2026-11-20", "C", "clean", "payto_shape", "price_sane"), point("2026-11-21", "A", "clean"),
-			point("2026-11-22", "A", "clean"), point("2026-11-23", "A", "warning")},
+			point("2026-11-22", "A", "clean"), point("2026-11-23", "A", "warning"), judged},
 			"Grade A since 21 Nov 2026. Recorded by day since 20 Nov 2026.",
-			[]string{"23 Nov 2026 A none warning none", "21 Nov 2026 to 22 Nov 2026 A none clean none",
-				"20 Nov 2026 C payto_shape, price_sane clean none"}},
+			[]string{"24 Nov 2026 A none warning none Safe to pay", "23 Nov 2026 A none warning none —", "21 Nov 2026 to 22 Nov 2026 A none clean none —",
+				"20 Nov 2026 C payto_shape, price_sane clean none —"}},
 	} {
 		g := NewGrades(test.points, cal)
 		if g.Summary != test.summary {

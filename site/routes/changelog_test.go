@@ -94,7 +94,7 @@ func TestChangeWindows(t *testing.T) {
 			PaginationMeta: site.NewPaginationMeta(len(want), page, per), WindowTotal: all,
 			TypeCounts: site.TypeCounts{Schema: counts["schema_changed"], Price: counts["price_changed"],
 				PayTo: counts["payto_changed"], Listed: counts["listed"], Dropped: counts["dropped"],
-				Grade: counts["grade_changed"]},
+				Grade: counts["grade_changed"], Verdict: counts["verdict_changed"]},
 		}
 		want = want[min((page-1)*per, len(want)):min(page*per, len(want))]
 
@@ -126,7 +126,7 @@ func TestChangesMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"total":0,"page":3,"per_page":7,"total_pages":0,"type_counts":{"schema_changed":0,"price_changed":0,"payto_changed":0,"listed":0,"dropped":0,"grade_changed":0},"window_total":0}`
+	const want = `{"total":0,"page":3,"per_page":7,"total_pages":0,"type_counts":{"schema_changed":0,"price_changed":0,"payto_changed":0,"listed":0,"dropped":0,"grade_changed":0,"verdict_changed":0},"window_total":0}`
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("meta without records (-want +got):\n%s", diff)
 	}

@@ -78,7 +78,7 @@ func ChangeWindow(x site.LogIndex, q Query, now time.Time) (site.LogIndex, site.
 		PaginationMeta: site.NewPaginationMeta(int(log.Total()), q.Int("page"), q.Int("per_page")),
 		TypeCounts: site.TypeCounts{Schema: of(site.SchemaChanged), Price: of(site.PriceChanged),
 			PayTo: of(site.PayToChanged), Listed: of(site.SourceListed), Dropped: of(site.SourceDropped),
-			Grade: of(site.GradeChanged)},
+			Grade: of(site.GradeChanged), Verdict: of(site.VerdictChanged)},
 		WindowTotal: x.Since(from).Total(),
 	}
 }

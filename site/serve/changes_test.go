@@ -158,9 +158,9 @@ func (w *changeWorld) page(q routes.Query) []byte {
 	}
 	page, per := q.Int("page"), q.Int("per_page")
 	meta := fmt.Sprintf(
-		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d,"grade_changed":%d},"window_total":%d`,
+		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d,"listed":%d,"dropped":%d,"grade_changed":%d,"verdict_changed":%d},"window_total":%d`,
 		len(rows), page, per, (len(rows)+per-1)/per, counts["schema_changed"], counts["price_changed"],
-		counts["payto_changed"], counts["listed"], counts["dropped"], counts["grade_changed"],
+		counts["payto_changed"], counts["listed"], counts["dropped"], counts["grade_changed"], counts["verdict_changed"],
 		all)
 	if name := q.Text("service"); slices.Contains([]string{"nobody", "A/../<b>"}, name) {
 		value, _ := json.Marshal(name) // a text always encodes

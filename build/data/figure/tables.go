@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tollbook/build/data"
+	"tollbook/site"
 )
 
 // windows are the periods of figures.
@@ -33,7 +34,7 @@ func windowRows(asOf time.Time) string {
 }
 
 // statements returns what makes the tables that proofs have besides those of /data/: snapshot with the time of the
-// snapshot, and windows.
+// snapshot, windows, and weeks with those that begin in the last 30 days.
 func statements(asOf time.Time) []string {
 	return []string{
 		"CREATE TABLE snapshot (as_of TEXT, today TEXT)",
@@ -41,14 +42,27 @@ func statements(asOf time.Time) []string {
 			data.FormatDate(asOf.UTC().Unix()/86400)),
 		"CREATE TABLE windows (name TEXT, days INTEGER, first_day TEXT, since TEXT)",
 		"INSERT INTO windows " + windowRows(asOf),
+		"CREATE TABLE weeks (week TEXT, next_week TEXT)",
+		"INSERT INTO weeks " + weekRows(asOf),
 	}
 }
 
+// weekRows returns the rows of the table weeks as SQL: the Monday of each week, and that of the next one.
+func weekRows(asOf time.Time) string {
+	var rows []string
+	first := asOf.UTC().AddDate(0, 0, 1-data.RecentDays).Truncate(24 * time.Hour)
+	for week := site.WeekOf(asOf); !week.Before(first); week = week.AddDate(0, 0, -7) {
+		rows = append(rows, fmt.Sprintf("('%s', '%s')", data.FormatDate(week.Unix()/86400),
+			data.FormatDate(week.AddDate(0, 0, 7).Unix()/86400)))
+	}
+	return "SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ")"
+}
+
 // Tables returns the tables that proofs may read, with all their days: those of the SQLite file of a snapshot, but for
-// the published assessments of days that are over, which a new directory lacks.
+// the checks.
 func Tables() []*data.Table {
 	return slices.DeleteFunc(data.Tables(), func(t *data.Table) bool {
-		return t == &data.Checks.Table || t == &data.Assessments.Table
+		return t == &data.Checks.Table
 	})
 }
 

@@ -73,7 +73,8 @@ func newTags(services []*site.ServiceListItem, prices map[string]*site.CategoryP
 	}
 	out := []site.Tag{}
 	for tag, n := range count {
-		out = append(out, site.Tag{Tag: tag, ServiceCount: n, Prices: prices[tag]})
+		out = append(out, site.Tag{Tag: tag, ServiceCount: n, Prices: prices[tag],
+			PriceWeeks: []site.CategoryWeek{}})
 	}
 	slices.SortFunc(out, func(a, b site.Tag) int {
 		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.Tag, b.Tag))

@@ -205,6 +205,7 @@ type Assessment struct {
 	MinPriceUSD   *string
 	ResponseP95MS *int
 	Methodology   int
+	Verdict       *string
 }
 
 // Assessments reads the assessments from one day up to another one, by slug and day.
@@ -213,12 +214,12 @@ func (r *Reader) Assessments(ctx context.Context, from, to time.Time, do func(*A
 	return r.each(ctx, "assessments", `
 		SELECT t.day, s.slug, t.grade, t.checks, array_remove(t.failed, NULL), t.risk_level,
 			array_remove(t.risk_flags, NULL), t.min_price_usd::text,
-			t.response_p95_ms, t.methodology
+			t.response_p95_ms, t.methodology, t.verdict
 		FROM assessments t`+listed+`
 		WHERE t.day >= $1 AND t.day < $2 AND coalesce(t.min_price_usd, 0) < 'Infinity'
 		ORDER BY s.slug COLLATE "C", t.day`,
 		[]any{&a.Day, &a.Slug, &a.Grade, &a.Checks, &a.Failed, &a.RiskLevel, &a.RiskFlags, &a.MinPriceUSD,
-			&a.ResponseP95MS, &a.Methodology},
+			&a.ResponseP95MS, &a.Methodology, &a.Verdict},
 		func() error { return do(&a) }, from, to)
 }
 

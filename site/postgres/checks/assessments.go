@@ -1,8 +1,8 @@
 // This part of the package stores what builds published of each service: one row for each service and UTC day, and the
-// change records of grades.
+// change records of grades and verdicts.
 //
-// It owns the tables assessments, grade_baselines and assessment_seal, and adds the change records "grade_changed". It
-// must never judge: the build says which grade, checks and risk it published.
+// It owns the tables assessments, grade_baselines, verdict_baselines and assessment_seal, and adds the change records
+// "grade_changed" and "verdict_changed". It must never judge: the build says what it published.
 
 package checks
 
@@ -29,6 +29,7 @@ type Assessment struct {
 	MinPriceUSD   *string  // decimal; nil without a price that counts
 	ResponseP95MS *int     // of 7 days; nil without response times
 	Methodology   int      // version of the rules that judged
+	Verdict       *string  // nil for a day before verdicts were recorded
 }
 
 // AssessmentStore stores assessments.
@@ -39,7 +40,7 @@ func NewAssessments(pool *pgxpool.Pool) *AssessmentStore { return &AssessmentSto
 
 // columns are those of assessments in the order of Assessment's fields. Only damaged rows have null in a list.
 const columns = `service_id, day::timestamptz, grade, checks, array_remove(failed, NULL), risk_level,
-	array_remove(risk_flags, NULL), min_price_usd::text, response_p95_ms, methodology`
+	array_remove(risk_flags, NULL), min_price_usd::text, response_p95_ms, methodology, verdict`
 
 // ReadAssessments reads the assessments of services on the UTC days before a day, by service, oldest first.
 func ReadAssessments(ctx context.Context, q rows.Querier, services []int64, before time.Time) (map[int64][]Assessment, error) {
@@ -65,9 +66,9 @@ func read(ctx context.Context, q rows.Querier, each func(Assessment), sql string
 	var a Assessment
 	texts := rows.Intern{}
 	err := rows.Each(ctx, q, sql, []any{&a.ServiceID, &a.Day, &a.Grade, &a.Checks, &a.Failed, &a.RiskLevel,
-		&a.RiskFlags, &a.MinPriceUSD, &a.ResponseP95MS, &a.Methodology}, func() {
-		a.Grade, a.RiskLevel, a.MinPriceUSD = texts.String(a.Grade), texts.String(a.RiskLevel),
-			texts.Pointer(a.MinPriceUSD)
+		&a.RiskFlags, &a.MinPriceUSD, &a.ResponseP95MS, &a.Methodology, &a.Verdict}, func() {
+		a.Grade, a.RiskLevel, a.MinPriceUSD, a.Verdict = texts.String(a.Grade), texts.String(a.RiskLevel),
+			texts.Pointer(a.MinPriceUSD), texts.Pointer(a.Verdict)
 		for _, list := range [][]string{a.Failed, a.RiskFlags} {
 			for i := range list {
 				list[i] = texts.String(list[i])

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/postgrestest"
@@ -161,6 +162,53 @@ func TestGradeChanges(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, texts(t, conn, allChanges)); diff != "" {
 		t.Errorf("change records (-want +got):\n%s", diff)
+	}
+}
+
+// TestVerdictChanges checks when a change of a verdict gives a record, and what it says.
+func TestVerdictChanges(t *testing.T) {
+	t.Parallel()
+	db, conn := open(t)
+	verdict := func(level string) checks.Published {
+		p := published(1, "A")
+		p.Verdict, p.Advice = &level, []site.AdviceReason{{Code: "why_" + level, Text: "Why.", Link: "/#why"}}
+		return p
+	}
+	otherRules := verdict("good")
+	otherRules.Methodology = 2
+	for _, step := range []struct {
+		about   string
+		minutes int
+		next    checks.Published
+		want    int
+	}{
+		{"a service of an older program, without a verdict", 0, published(1, "A"), 0},
+		{"nothing known", 15, verdict("unknown"), 0},
+		{"the first verdict", 30, verdict("good"), 0},
+		{"worse", 45, verdict("do_not_pay"), 1},
+		{"another one within an hour", 60, verdict("caution"), 0},
+		{"as the record says", 75, verdict("do_not_pay"), 0},
+		{"unknown again", 120, verdict("unknown"), 0},
+		{"better than in the last record", 135, verdict("caution"), 1},
+		{"other rules", 300, otherRules, 0},
+		{"the same by these rules", 315, otherRules, 0},
+	} {
+		t.Log(step.about)
+		record(t, db, noon.Add(time.Duration(step.minutes)*time.Minute), step.want, step.next)
+	}
+	reasons := func(level string) string {
+		return `"reasons": [{"code": "why_` + level + `", "link": "/#why", "text": "Why.", "since": null, "values": null}]`
+	}
+	want := []string{
+		`1 20 12:45 verdict_changed {` + reasons("do_not_pay") + `, "new_verdict": "do_not_pay", "old_verdict": "good"}`,
+		`1 20 14:15 verdict_changed {` + reasons("caution") + `, "new_verdict": "caution", "old_verdict": "do_not_pay"}`,
+	}
+	if diff := cmp.Diff(want, texts(t, conn, allChanges)); diff != "" {
+		t.Errorf("change records (-want +got):\n%s", diff)
+	}
+	got := texts(t, conn, `SELECT day || ' ' || verdict FROM assessments WHERE service_id = 1`)
+	if diff := cmp.Diff([]string{"2026-11-20 good"}, got); diff != "" {
+		t.Errorf("recorded days (-want +got):\n%s", diff)
 	}
 }
 

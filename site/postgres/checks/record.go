@@ -9,22 +9,22 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
-	"tollbook/site/change"
 	"tollbook/site/postgres/rows"
 )
 
 // Published is the assessment of a service in a snapshot that was just published. Its Day is not used.
 type Published struct {
 	Assessment
-	Reasons []string // why, for each of Failed
-	Why     string   // the grade with its reason, as in "F: accepts is missing"
+	Reasons []string            // why, for each of Failed
+	Why     string              // the grade with its reason, as in "F: accepts is missing"
+	Advice  []site.AdviceReason // why, for Verdict
 }
 
-// gradeChangeRate is the minimum time between two change records of a service's grade.
-const gradeChangeRate = time.Hour
+// judgmentRate is the minimum time between two change records of a service's grade, and of its verdict.
+const judgmentRate = time.Hour
 
-// Record records the snapshot of a build as of now, for the UTC day of now, with a change record for each grade that
-// changed. All of it is one transaction. A crash before it ends records nothing; the next build records its own
+// Record records the snapshot of a build as of now, for the UTC day of now, with a change record for each grade and
+// each verdict that changed. All of it is one transaction. A crash before it ends records nothing; the next build records its own
 // snapshot. If a later build, or this one, is recorded already, Record does nothing and returns 0. Otherwise it returns
 // the number of change records.
 func (st *AssessmentStore) Record(ctx context.Context, now time.Time, list []Published) (records int, err error) {
@@ -39,15 +39,13 @@ func (st *AssessmentStore) Record(ctx context.Context, now time.Time, list []Pub
 		if err := storeDay(ctx, tx, now.UTC().Truncate(24*time.Hour)); err != nil {
 			return err
 		}
-		if err := followBaselines(ctx, tx); err != nil {
-			return err
-		}
-		changes, err := findChanges(ctx, tx, now)
+		grades, err := followGrades(ctx, tx, now)
 		if err != nil {
 			return err
 		}
-		records = len(changes)
-		return storeChanges(ctx, tx, now, changes)
+		verdicts, err := followVerdicts(ctx, tx, now, list)
+		records = grades + verdicts
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("record assessments: %w", err)
@@ -70,14 +68,14 @@ func stage(ctx context.Context, tx pgx.Tx, list []Published) error {
 	if _, err := tx.Exec(ctx, `
 		CREATE TEMPORARY TABLE published (
 			service_id bigint PRIMARY KEY, grade text, checks smallint, failed text[], reasons text[], why text,
-			risk_level text, risk_flags text[], price text, p95 integer, methodology smallint
+			risk_level text, risk_flags text[], price text, p95 integer, methodology smallint, verdict text
 		) ON COMMIT DROP`); err != nil {
 		return err
 	}
 	err := rows.Copy(ctx, tx, "published", `service_id, grade, checks, failed, reasons, why, risk_level, risk_flags,
-		price, p95, methodology`, list, func(row []any, p *Published) {
+		price, p95, methodology, verdict`, list, func(row []any, p *Published) {
 		rows.Put(row, p.ServiceID, p.Grade, int16(p.Checks), texts(p.Failed), texts(p.Reasons), p.Why, p.RiskLevel,
-			texts(p.RiskFlags), p.MinPriceUSD, p.ResponseP95MS, int16(p.Methodology))
+			texts(p.RiskFlags), p.MinPriceUSD, p.ResponseP95MS, int16(p.Methodology), p.Verdict)
 	})
 	if err != nil {
 		return err
@@ -99,95 +97,31 @@ func texts(list []string) []string {
 func storeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO assessments AS a (service_id, day, grade, checks, failed, risk_level, risk_flags, min_price_usd,
-			response_p95_ms, methodology)
-		SELECT service_id, $1, grade, checks, failed, risk_level, risk_flags, price::numeric, p95, methodology
+			response_p95_ms, methodology, verdict)
+		SELECT service_id, $1, grade, checks, failed, risk_level, risk_flags, price::numeric, p95, methodology, verdict
 		FROM published ORDER BY service_id
 		ON CONFLICT (service_id, day) DO UPDATE SET grade = excluded.grade, checks = excluded.checks,
 			failed = excluded.failed, risk_level = excluded.risk_level, risk_flags = excluded.risk_flags,
 			min_price_usd = excluded.min_price_usd, response_p95_ms = excluded.response_p95_ms,
-			methodology = excluded.methodology
+			methodology = excluded.methodology, verdict = excluded.verdict
 		WHERE (a.grade, a.checks, a.failed, a.risk_level, a.risk_flags, a.min_price_usd, a.response_p95_ms,
-			a.methodology)
+			a.methodology, a.verdict)
 			IS DISTINCT FROM (excluded.grade, excluded.checks, excluded.failed, excluded.risk_level,
-			excluded.risk_flags, excluded.min_price_usd, excluded.response_p95_ms, excluded.methodology)`, day)
+			excluded.risk_flags, excluded.min_price_usd, excluded.response_p95_ms, excluded.methodology,
+			excluded.verdict)`, day)
 	return err
 }
 
-// followBaselines stores the baselines of services that give no change record: the first grade of a service, other
-// failed checks with the same grade, and grades by other rules, whose differences are not the service's.
-func followBaselines(ctx context.Context, tx pgx.Tx) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO grade_baselines AS b (service_id, grade, failed, reasons, methodology)
-		SELECT service_id, grade, failed, reasons, methodology FROM published WHERE grade <> $1 ORDER BY service_id
-		ON CONFLICT (service_id) DO UPDATE SET grade = excluded.grade, failed = excluded.failed,
-			reasons = excluded.reasons, methodology = excluded.methodology
-		WHERE b.methodology <> excluded.methodology
-			OR b.grade = excluded.grade AND b.failed IS DISTINCT FROM excluded.failed`, site.GradeUnknown)
-	return err
-}
-
-// gradeChange is a change of a service's grade.
-type gradeChange struct {
+// judgmentChange is a change of a service's grade or verdict.
+type judgmentChange struct {
 	service int64
 	summary json.RawMessage
 }
 
-// findChanges returns the changes of grades since the baselines, by service. Those of a service whose last record is
-// less than changeRate old are left for a later build.
-func findChanges(ctx context.Context, tx pgx.Tx, now time.Time) (changes []gradeChange, err error) {
-	var service int64
-	var before, after change.Grade
-	var failedBefore, reasonsBefore, failed, reasons []string
-	var why string
-	eachErr := rows.Each(ctx, tx, `
-		SELECT service_id, b.grade, array_remove(b.failed, NULL), array_remove(b.reasons, NULL), p.grade, p.failed,
-			p.reasons, p.why
-		FROM published p JOIN grade_baselines b USING (service_id)
-		WHERE p.grade NOT IN ($1, b.grade)
-			AND (b.recorded_at IS NULL OR b.recorded_at <= $2::timestamptz - $3::interval
-				OR b.recorded_at > $2::timestamptz + interval '1 day')
-		ORDER BY service_id`,
-		[]any{&service, &before.Grade, &failedBefore, &reasonsBefore, &after.Grade, &failed, &reasons, &why}, func() {
-			before.Failed, after.Failed = newFailures(failedBefore, reasonsBefore), newFailures(failed, reasons)
-			summary := change.CompareGrades(before, after)
-			summary.Reason = why
-			text, jsonErr := json.Marshal(summary)
-			if jsonErr != nil {
-				err = jsonErr
-			}
-			changes = append(changes, gradeChange{service, text})
-		}, site.GradeUnknown, now, gradeChangeRate)
-	if eachErr != nil {
-		return nil, eachErr
-	}
-	return changes, err
-}
-
-// newFailures returns failed checks with their reasons. Only damaged rows have fewer reasons than checks.
-func newFailures(ids, reasons []string) []site.FailedCheck {
-	list := make([]site.FailedCheck, len(ids))
-	for i, id := range ids {
-		list[i].ID = id
-		if i < len(reasons) {
-			list[i].Reason = reasons[i]
-		}
-	}
-	return list
-}
-
-// storeChanges stores a record of each change, and the present grade as the baseline of the next one. The time of a
-// record is that of the build, or the end of the sealed hours if that is later: a sealed hour gets no further record.
-func storeChanges(ctx context.Context, tx pgx.Tx, now time.Time, changes []gradeChange) error {
-	b := &pgx.Batch{}
-	for _, c := range changes {
-		b.Queue(`
-			INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
-			SELECT $1, $2, greatest($3, (SELECT through FROM log_seal)), $4, '[]', '[]'`,
-			c.service, site.GradeChanged, now, c.summary)
-		b.Queue(`
-			UPDATE grade_baselines b SET grade = p.grade, failed = p.failed, reasons = p.reasons,
-				methodology = p.methodology, recorded_at = $2
-			FROM published p WHERE b.service_id = $1 AND p.service_id = $1`, c.service, now)
-	}
-	return tx.SendBatch(ctx, b).Close()
+// storeChange queues the record of a change. The time of a record is that of the build, or the end of the sealed hours
+// if that is later: a sealed hour gets no further record.
+func (c *judgmentChange) store(b *pgx.Batch, kind string, now time.Time) {
+	b.Queue(`
+		INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+		SELECT $1, $2, greatest($3, (SELECT through FROM log_seal)), $4, '[]', '[]'`, c.service, kind, now, c.summary)
 }

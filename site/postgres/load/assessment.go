@@ -15,11 +15,12 @@ func Assessments(ctx context.Context, db *postgres.DB, days int) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO assessments (service_id, day, grade, checks, failed, risk_level, risk_flags, min_price_usd,
-				response_p95_ms, methodology)
+				response_p95_ms, methodology, verdict)
 			SELECT service_id, day - n, grade, checks, failed,
 				CASE WHEN down AND risk_level = 'clean' THEN 'warning' ELSE risk_level END,
 				CASE WHEN down THEN array_remove(risk_flags, 'probe_failing') || '{probe_failing}' ELSE risk_flags END,
-				min_price_usd, response_p95_ms, methodology
+				min_price_usd, response_p95_ms, methodology,
+				CASE WHEN down AND verdict = 'good' THEN 'caution' ELSE verdict END
 			FROM assessments, generate_series(1, $1::integer) AS n,
 				LATERAL (SELECT service_id % 3 = 0 AND n % 40 BETWEEN 20 AND 22) AS made (down)
 			WHERE (SELECT count(DISTINCT day) FROM assessments) = 1
