@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
@@ -42,14 +43,24 @@ var emptyTemplate = postgrestest.New(func(ctx context.Context, dsn string) error
 
 func open(t testing.TB) *postgres.DB { return openCopy(t, emptyTemplate) }
 
-// sampleTemplate contains the sample services with their history of the ninety days before moment.
+// sampleTemplate contains the sample services with their history of the ninety days before moment, and what was
+// published of them on ten of these.
 var sampleTemplate = postgrestest.New(func(ctx context.Context, dsn string) error {
 	db, err := postgres.Open(ctx, dsn)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	return load.Sample(ctx, db, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
+	err = load.Sample(ctx, db, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
+	if err != nil {
+		return err
+	}
+	return db.Transact(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			INSERT INTO assessments SELECT id, day, 'A', 14, '{}', 'clean', '{}', 0.01 * n, 120, 1, 'good'
+			FROM services, generate_series(1, 10) AS n, LATERAL (SELECT $1::date - n) AS made (day)`, moment)
+		return err
+	})
 })
 
 func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampleTemplate) }

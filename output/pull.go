@@ -36,6 +36,7 @@ import (
 type PullOptions struct {
 	To       string             // the folder; it is created if necessary
 	Tables   []string           // names of tables; none for all
+	MayLack  []string           // those of them that a new directory does not have yet
 	Formats  []string           // extensions without a dot, such as "parquet"; none for all
 	Since    string             // the first day of tables by day ("2026-11-20"); "" for all
 	Key      ed25519.PublicKey  // must have signed the checkpoint; nil for none
@@ -235,7 +236,7 @@ func (p *puller) wanted(index []byte) ([]archive.DataFile, error) {
 		}
 	}
 	for _, table := range p.o.Tables {
-		if !tables[table] {
+		if !tables[table] && !slices.Contains(p.o.MayLack, table) {
 			return nil, fmt.Errorf("there is no table %.80q", table)
 		}
 	}

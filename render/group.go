@@ -245,6 +245,7 @@ type groupBody struct {
 	Network  *site.Network
 	Money    *money.Network       // on the first page of a main network
 	Spread   *chart.Histogram     // on the first page of a category with several prices
+	Weeks    *chart.Weeks         // on the first page of a category with recorded prices of several weeks
 	Demand   *site.CategoryDemand // on the first page of a category of which a service is measured
 	MostUsed *site.Pick           // beside Demand; nil if not known
 	Filters  template.HTML
@@ -277,6 +278,9 @@ func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 		b.Demand, b.MostUsed = g.tag.Demand, g.tag.MostUsed
 		if g.tag.Prices != nil && g.tag.Prices.ServiceCount > 1 {
 			b.Spread = new(chart.NewHistogram(g.tag.Prices, nil))
+		}
+		if len(g.tag.PriceWeeks) > 1 {
+			b.Weeks = new(chart.NewWeeks(g.tag.PriceWeeks))
 		}
 	}
 	if n > 1 {

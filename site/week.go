@@ -10,7 +10,7 @@ type CategoryWeek struct {
 	// Monday with which the week begins, a UTC day.
 	Week string `json:"week" format:"date"`
 	// Median in US dollars of one price for each operator: the dearest of its services' last recorded lowest ones.
-	MedianUSD Decimal `json:"median_usd"`
+	MedianUSD Decimal `json:"median_starting_usd"`
 	// Number of operators with such a price of at least $0.0001.
 	OperatorCount int `json:"operator_count"`
 }

@@ -180,8 +180,10 @@ func kinds(t *testing.T, tree string) (paths []string) {
 
 // odd lists services of hostile owners, visits them once, and serves the result.
 func (b *browsed) odd(t *testing.T) {
-	shop := httptest.NewServer(http.HandlerFunc(charge))
+	shop := httptest.NewServer(charge)
 	t.Cleanup(shop.Close)
+	dear := httptest.NewServer(askFor("123456789012345678")) // a price of 18 digits
+	t.Cleanup(dear.Close)
 	type entry struct {
 		Name        string   `json:"service_name"`
 		Description string   `json:"description"`
@@ -192,13 +194,15 @@ func (b *browsed) odd(t *testing.T) {
 	}
 	var many []string
 	for i := range 25 {
-		many = append(many, fmt.Sprintf("/%s/%d", strings.Repeat("deep", 5*i+1), i))
+		many = append(many, fmt.Sprintf("/%s/%s", strings.Repeat("deep", 5*i+1), strings.Repeat("9", i%6)))
 	}
 	list := []entry{
 		{"Prices of all sizes", "From a ten-millionth to a million.", shop.URL, "", "Data", many},
 		{`<script>alert(1)</script><img src=x onerror=alert(2)>`,
 			`"><svg onload=alert(3)> & </textarea></title><b>bold</b> {{.}} javascript:alert(4)`,
 			"https://markup.example", "https://markup.example/?a=<b>&c=\"d\"", "Data", []string{"/a?b=<i>"}},
+		{strings.Repeat("Longname", 9), "A name of 72 letters, and a price of 18 digits.", dear.URL, "", "Data",
+			[]string{"/"}},
 		{strings.Repeat("Longname", 12), strings.Repeat("w", 500) + " " +
 			strings.Repeat("https://never.ends.example/", 40),
 			"https://" + strings.Repeat("long-label.", 20) + "example", "", "Data",
@@ -215,8 +219,8 @@ func (b *browsed) odd(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	folder := t.TempDir()
 	ran(t, env, "services", "import", writeFile(t, "odd.json", data))
-	ran(t, env, "crawl", "--once", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://"), "--crawl-host-gap",
-		"1ms")
+	ran(t, env, "crawl", "--once", "--crawl-allow-private", strings.TrimPrefix(shop.URL, "http://")+","+
+		strings.TrimPrefix(dear.URL, "http://"), "--crawl-host-gap", "1ms")
 	ran(t, env, "build", "--data", folder)
 	b.Odd, _ = serving(t, env, folder)
 	tree := filepath.Join(folder, "public", "current", "services")
@@ -230,17 +234,21 @@ func (b *browsed) odd(t *testing.T) {
 	}
 }
 
-// charge requests between a millionth of a dollar and a million dollars. The length of the path's last part selects the
-// price.
-func charge(w http.ResponseWriter, r *http.Request) {
-	_, last, _ := strings.Cut(r.URL.Path[1:], "/")
-	amounts := []string{"1", "999999", "1000000", "1000000000000", "123456789", "50000"}
-	amount := amounts[len(last)%len(amounts)]
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusPaymentRequired)
-	fmt.Fprintf(w,
-		`{"x402Version":1,"error":"payment required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":%q,"resource":"http://%s%s","description":%q,"mimeType":"application/json","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","extra":{"name":"USD Coin","version":"2"}}]}`,
-		amount, r.Host, r.URL.Path, strings.Repeat("words ", 100))
+// charge requests between a millionth of a dollar and a million dollars.
+var charge = askFor("1", "999999", "1000000", "1000000000000", "123456789", "50000")
+
+// askFor returns a service that requests these amounts, in millionths of a dollar. The length of the path's last part
+// selects one.
+func askFor(amounts ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, last, _ := strings.Cut(r.URL.Path[1:], "/")
+		amount := amounts[len(last)%len(amounts)]
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusPaymentRequired)
+		fmt.Fprintf(w,
+			`{"x402Version":1,"error":"payment required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":%q,"resource":"http://%s%s","description":%q,"mimeType":"application/json","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","extra":{"name":"USD Coin","version":"2"}}]}`,
+			amount, r.Host, r.URL.Path, strings.Repeat("words ", 100))
+	}
 }
 
 // run runs a script and reports its faults as test errors.

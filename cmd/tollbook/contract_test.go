@@ -466,7 +466,7 @@ var contract = map[string]string{
 		price_weeks CategoryWeek[]`,
 	"CategoryWeek": `
 		week string
-		median_usd number
+		median_starting_usd number
 		operator_count integer`,
 	"CategoryDemand": `
 		measured_services integer

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -31,6 +32,7 @@ type Market struct {
 	Movers   []Mover         // facilitators on a network, the largest change first
 	Floor    site.Decimal    // volume in US dollars of 30 days below which a change is left out
 	Demand   []Demand        // categories, the largest organic volume first
+	Prices   []PriceTrend    // categories with recorded prices of several weeks, the most services first
 }
 
 // MarketNetwork is a column of the grid: a main network and its volume of 30 days.
@@ -72,6 +74,16 @@ type Demand struct {
 	Median    *site.Decimal
 }
 
+// PriceTrend is the median price of a category by week.
+type PriceTrend struct {
+	Name, Key   string
+	Spark       string // data of a path
+	Width       int    // of the spark
+	Since       string // the first week, as pages show it
+	First, Last site.Decimal
+	Way, Change string
+}
+
 // NewMarket returns the body of the page. named returns how pages show a network, category the key of a category's
 // page, "" without one.
 func NewMarket(s *site.Snapshot, named func(caip2 string) Chip, category func(name string) string) Market {
@@ -86,6 +98,7 @@ func NewMarket(s *site.Snapshot, named func(caip2 string) Chip, category func(na
 	}
 	m.addRows(s.Facilitators, networks, all)
 	m.addDemand(s.Tags, category)
+	m.addPrices(s.Tags, category)
 	return m
 }
 
@@ -167,6 +180,27 @@ func (m *Market) addMovers(networks []marketNetwork, all *big.Rat, named func(ca
 			cmp.Compare(a.On.Title, b.On.Title))
 	})
 	m.Movers = m.Movers[:min(len(m.Movers), maxMovers)]
+}
+
+// addPrices adds the categories with recorded prices of several weeks.
+func (m *Market) addPrices(tags []site.Tag, category func(name string) string) {
+	for _, t := range tags {
+		n := len(t.PriceWeeks)
+		if n < 2 {
+			continue
+		}
+		p := PriceTrend{Name: display.Name(t.Tag), Key: category(t.Tag), First: t.PriceWeeks[0].MedianUSD,
+			Last: t.PriceWeeks[n-1].MedianUSD, Since: chart.WeekLabel(t.PriceWeeks[0].Week), Way: "unchanged"}
+		p.Spark, p.Width = chart.WeekSpark(t.PriceWeeks)
+		if way := p.Last.Compare(p.First); way != 0 {
+			p.Way = "up"
+			if way < 0 {
+				p.Way = "down"
+			}
+			p.Change = PriceChange(new(big.Rat).Quo(p.Last.Rational(), p.First.Rational()))
+		}
+		m.Prices = append(m.Prices, p)
+	}
 }
 
 // addDemand adds the categories of which a service is measured.

@@ -103,7 +103,14 @@ func TestMarket(t *testing.T) {
 		{NetworkCAIP2: "main:2", Measured: true, IsMainnet: new(true), Facilitators: []site.NetworkFacilitator{
 			on("large", "50", "100", .5)}},
 	}
-	s.Tags = []site.Tag{{Tag: "AI"}, {Tag: "Data", Demand: &site.CategoryDemand{OrganicVolumeUSD30d: "3"}},
+	weeks := func(prices ...site.Decimal) (list []site.CategoryWeek) {
+		for i, price := range prices {
+			list = append(list, site.CategoryWeek{Week: "2026-11-0" + strconv.Itoa(2+7*i), MedianUSD: price})
+		}
+		return list
+	}
+	s.Tags = []site.Tag{{Tag: "AI", PriceWeeks: weeks("0.02", "0.03")}, {Tag: "Code", PriceWeeks: weeks("0.02")},
+		{Tag: "Web", PriceWeeks: weeks("0.02", "0.02")}, {Tag: "Data", PriceWeeks: weeks("1", "0.5"), Demand: &site.CategoryDemand{OrganicVolumeUSD30d: "3"}},
 		{Tag: "Media", Demand: &site.CategoryDemand{OrganicVolumeUSD30d: "9"}}}
 	m := NewMarket(s, func(id string) Chip { return Chip{Label: id, Title: id} }, func(string) string { return "" })
 	var got []string
@@ -119,8 +126,12 @@ func TestMarket(t *testing.T) {
 	for _, d := range m.Demand {
 		got = append(got, d.Name+" "+d.Share)
 	}
+	for _, p := range m.Prices {
+		got = append(got, p.Name+" "+p.Since+" "+p.Way+" "+p.Change)
+	}
 	want := []string{"main:1 50%", "large 99% +50%", "small 1% +400%", "main:2 50%", "large 100% −50%", "small  ",
-		"large main:2 −50%", "large main:1 +50%", "Media 75%", "Data 25%"}
+		"large main:2 −50%", "large main:1 +50%", "Media 75%", "Data 25%",
+		"AI 2 Nov 2026 up +50%", "Web 2 Nov 2026 unchanged ", "Data 2 Nov 2026 down −50%"}
 	if diff := cmp.Diff(want, got); diff != "" || m.Floor != "1" {
 		t.Errorf("a floor of %s, rows differ (-want +got):\n%s", m.Floor, diff)
 	}

@@ -10,6 +10,6 @@ votes AS (SELECT category, week, operator, max(price) AS vote FROM recorded WHER
 places AS (SELECT category, week, vote, row_number() OVER (PARTITION BY category, week ORDER BY vote) AS place,
     count(*) OVER (PARTITION BY category, week) AS n FROM votes)
 SELECT category, week, round(avg(CASE WHEN 2 * place BETWEEN n AND n + 2 THEN vote END), 12)
-    AS "data[tag={category}].price_weeks[week={week}].median_usd",
+    AS "data[tag={category}].price_weeks[week={week}].median_starting_usd",
   max(n) AS "data[tag={category}].price_weeks[week={week}].operator_count"
 FROM places GROUP BY category, week

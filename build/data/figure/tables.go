@@ -121,6 +121,9 @@ func copyRows(ctx context.Context, file string, t *data.Table, to *data.SQLiteAp
 	return data.EachParquetRow(p, t, func(row data.Row) error { return to.Write(ctx, row) })
 }
 
+// LateTables are the names of the tables that have no file before a UTC day is over, as in a new directory.
+var LateTables = []string{data.Assessments.Name}
+
 // TableNames returns the names of the tables that proofs may read.
 func TableNames() (names []string) {
 	for _, t := range Tables() {

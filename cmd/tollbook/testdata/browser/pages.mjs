@@ -1,6 +1,6 @@
-// Every kind of page at three widths, light and dark: nothing scrolls sideways, nothing is reported to the console, nothing is
-// asked of another host; and axe finds nothing, with all folds open. By nginx, which sends the same bytes, each is looked
-// at once.
+// Every kind of page at three widths, light and dark, those with long names and prices at 320 px, too: nothing scrolls
+// sideways, nothing is reported to the console, nothing is asked of another host; and axe finds nothing, with all folds
+// open. By nginx, which sends the same bytes, each is looked at once.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { each, fault, figures, given, launch, told, watched } from "./browser.mjs";
@@ -16,7 +16,7 @@ for (const path of [...given.pages, missing]) {
 	visits.push({ where: given.serve, path, judged: true });
 	visits.push({ where: given.nginx, path, at: widths.slice(0, 1) });
 }
-for (const path of given.oddPages) visits.push({ where: given.odd, path, judged: true });
+for (const path of given.oddPages) visits.push({ where: given.odd, path, judged: true, at: [320, ...widths] });
 figures.looks = 0;
 figures.judged = 0;
 await each(visits, 3, async ({ where, path, judged, at = widths }) => {
