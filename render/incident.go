@@ -22,6 +22,7 @@ type incidentBody struct {
 	First, Last string       // what went wrong in the first and in the last failed check; "" if unknown
 	Unnamed     int          // other incidents that are not named
 	CheckLog    string       // the service's checks as JSON
+	Newest      int          // how many of the service's incidents have pages at most
 }
 
 // IncidentPages returns the page of each incident of a service's files. IncidentKeys names them.
@@ -32,7 +33,7 @@ func (e *ServiceRenderer) IncidentPages(l *ServiceText) ([]Asset, error) {
 		body := incidentBody{IncidentDetail: x, statusIncident: newStatusIncident(&x.Incident),
 			Advice: &l.Detail.Assessment.Advice, First: describeFailure(x.Incident.FirstFailure),
 			Last: describeFailure(x.Incident.LastFailure), Unnamed: x.OtherIncidents - len(x.Others),
-			CheckLog: e.pages.href(bareKey("service-checks", l.Detail.Slug))}
+			CheckLog: e.pages.href(bareKey("service-checks", l.Detail.Slug)), Newest: site.ServiceIncidents}
 		name := display.Line(display.Name(l.Detail.Name), display.MaxTitle)
 		key := incidentKey(*x.Incident.ID)
 		data, err := e.render(page{

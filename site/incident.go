@@ -8,7 +8,8 @@ type Incident struct {
 	Slug string `json:"slug"`
 	// As [ServiceListItem.Name].
 	Name string `json:"name"`
-	// Id of its page /incidents/{id}; null for all but the newest 20 of a service.
+	// Id of its page /incidents/{id}; null for all but the newest 20 of a service. A page that is no longer one of
+	// these is removed.
 	ID *string `json:"id"`
 	// The first failed check, or the beginning of its UTC day if precision is day.
 	StartedAt Time `json:"started_at"`
