@@ -139,6 +139,15 @@
 		if (about) item.append(" ", make("span", { class: "quiet" }, make("bdi", {}, about)));
 		return item;
 	};
+	// why returns the figures behind a recommendation that no column has.
+	const why = ({ compliance_grade: grade, checks_30d: checks, traction }) => {
+		const parts = [], month = [], buyers = traction?.organic_buyers_30d ?? null;
+		if (/^[A-F]$/.test(grade)) parts.push("Grade " + grade);
+		if (checks > 0) month.push(plural(checks, "check", "checks"));
+		if (buyers !== null) month.push(plural(buyers, "buyer", "buyers"));
+		if (month.length > 0) parts.push(month.join(" and ") + " in 30 days");
+		return parts.join(", ");
+	};
 	const row = (s) => {
 		const page = settings.service.replace("_", s.slug), name = words(s.name, 100) || "(no name)";
 		const lead = make("th", { scope: "row", class: "lead", "aria-label": name },
@@ -150,6 +159,8 @@
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
+		const reasons = cells.isAdvised(s.advice_level) ? why(s.assessment) : "";
+		if (reasons) lead.append(make("span", { class: "blurb" }, reasons));
 		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
 			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map((e) => offer(e, s.advice_level))));
 		const cell = (label, kind, value) =>

@@ -140,6 +140,29 @@ func (r row) Uptime30d() *float64 {
 	return r.Assessment.ReliabilityUptime30d
 }
 
+// Why returns the figures behind a recommendation that no column has: the grade, how many checks the uptime is of, and
+// organic buyers. A row that is not advised has none. It contains no text of the service.
+func (r row) Why() string {
+	a := r.Assessment
+	if a == nil || !site.IsAdvised(r.AdviceLevel) {
+		return ""
+	}
+	var parts, month []string
+	if slices.Contains(site.Grades[:len(site.Grades)-1], a.ComplianceGrade) {
+		parts = append(parts, "Grade "+a.ComplianceGrade)
+	}
+	if a.Checks30d > 0 {
+		month = append(month, display.Plural(a.Checks30d, "check", "checks"))
+	}
+	if n := a.Traction.OrganicBuyers30d; n != nil {
+		month = append(month, display.Plural(*n, "buyer", "buyers"))
+	}
+	if len(month) > 0 {
+		parts = append(parts, strings.Join(month, " and ")+" in 30 days")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Offers returns the endpoints that the row shows. A service that is not advised shows none, so that no row recommends a
 // payment that would be lost.
 func (r row) Offers() []offer {

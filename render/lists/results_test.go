@@ -59,7 +59,8 @@ const quietRow = `{"slug":"acme","name":"Acme","description":"Writes down what i
 	`"status":"online","min_price_usd":0.0001,"networks":["BSE","XYZ"],"uptime_24h":99.999,` +
 	`"avg_response_time_ms":1200,"risk_level":"clean","risk_reason":null,"advice_level":"good","advice_reason":null,"created_at":"2026-01-01T00:00:00.000Z",` +
 	`"score":12,"matched":["endpoints"],"endpoints":[{"method":"POST","path":"/v1/audio","description":null,` +
-	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"reliability_uptime_30d":98.5}}`
+	`"networks":["BSE"],"price_usd":"0.0001","matched":true}],"assessment":{"reliability_uptime_30d":98.5,"compliance_grade":"B","checks_30d":2880,` +
+	`"traction":{"organic_buyers_30d":1}}}`
 
 func textPart(s *goquery.Selection) string { return strings.Join(strings.Fields(s.Text()), " ") }
 
@@ -90,7 +91,7 @@ func TestFill(t *testing.T) {
 	for selector, want := range map[string]string{
 		"#found": "21–21 of 21 services, best match first.",
 		"title":  "wether on Base · Search · D", "tbody tr": "Acme AI Safe to pay" +
-			"Writes down what is said.POST /v1/audio $0.0001 on Base Safe to pay online $0.0001 98.5% 1,200 ms BaseXYZ",
+			"Writes down what is said.Grade B, 2,880 checks and 1 buyer in 30 daysPOST /v1/audio $0.0001 on Base Safe to pay online $0.0001 98.5% 1,200 ms BaseXYZ",
 		".choices li a[aria-current][title]": "Base 21", ".choices details:nth-child(5) li": "",
 		".chosen": "Remove: on Base × Remove: at most $0.01 × Clear filters “wether” was read as “weather”.", ".pager": "Previous 2 of 2",
 	} {
