@@ -111,7 +111,7 @@ type SupportedSigner struct {
 type FacilitatorMatrix struct {
 	// As [DirectoryTraction.AsOf].
 	AsOf Time `json:"as_of"`
-	// Facilitators that are asked what they settle, by id.
+	// Facilitators polled, by id.
 	Facilitators []MatrixFacilitator `json:"facilitators"`
 	// Schemes by network and token that they announce, by network, scheme and token.
 	Kinds []MatrixKind `json:"kinds"`

@@ -92,6 +92,8 @@ func TestSamplesPay(t *testing.T) {
 	get := func(url string) guide.Request { return guide.Request{Method: "GET", URL: url} }
 	post := func(url, body string) guide.Request { return guide.Request{Method: "POST", URL: url, Body: body} }
 	forecast := guide.Request{Method: "POST", URL: tools + "/mcp", Tool: "forecast", Body: `{"city":"Köln \"'\""}`}
+	asText := forecast
+	asText.Body = `{"city":"as text"}`
 	without := post(second+"/search", "{}")
 	without.Missing = "q"
 	folder := newProgramFolder(t)
@@ -121,6 +123,8 @@ func TestSamplesPay(t *testing.T) {
 			want: `[{"type":"text","text":"forecast of Köln \"'\""}]`, payments: []string{"10000"}}, offer("10000")),
 		pay(sampleCase{name: "MCP, a price that rose", seller: tools, request: forecast, asks: `"x402Version":2`,
 			fault: "rejected by spendControls"}, offer("9999")),
+		pay(sampleCase{name: "MCP, terms as text", seller: tools, request: asText, asks: `\"x402Version\":2`,
+			want: `[{"type":"text","text":"forecast of as text"}]`, payments: []string{"10000"}}, offer("10000")),
 		payOther(sampleCase{name: "MPP", seller: charges, request: post(charges+"/pay", `{"q":"it's"}`),
 			want: `200 {"paid":true}`, payments: []string{"10000"}}, charge),
 		payOther(sampleCase{name: "MPP, a price that rose", seller: charges, request: get(charges + "/pay"),

@@ -9,6 +9,9 @@ import (
 	"tollbook/site/display"
 )
 
+// sparkDash is the height of a dash of a small chart.
+const sparkDash = 3
+
 // Weeks is a chart of the median price of a category by week, and the same as rows of a table, the newest week first. It
 // contains only numbers and dates.
 type Weeks struct {
@@ -58,7 +61,7 @@ func NewWeeks(points []site.CategoryWeek) Weeks {
 	return w
 }
 
-// WeekSpark returns the bars of a small chart of the weeks as the data of a path, and its width.
+// WeekSpark returns a small chart of the weeks, a dash for each, as the data of a path, and its width.
 func WeekSpark(points []site.CategoryWeek) (data string, width int) {
 	_, places := placeWeeks(points)
 	most := new(big.Rat)
@@ -67,12 +70,12 @@ func WeekSpark(points []site.CategoryWeek) (data string, width int) {
 			most = v
 		}
 	}
-	var bars path
+	var dashes path
 	for i := range points {
-		height := scaled(points[i].MedianUSD.Rational(), most, sparkHeight)
-		bars.box(places[i]*sparkStep, sparkHeight-height, sparkStep, height)
+		height := scaled(points[i].MedianUSD.Rational(), most, sparkHeight-sparkDash)
+		dashes.box(places[i]*sparkStep, sparkHeight-sparkDash-height, sparkStep, sparkDash)
 	}
-	return string(bars.data), (places[len(places)-1] + 1) * sparkStep
+	return string(dashes.data), (places[len(places)-1] + 1) * sparkStep
 }
 
 // placeWeeks returns the Monday of the first week, and how many weeks later each of the others is.

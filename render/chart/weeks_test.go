@@ -29,7 +29,7 @@ func TestWeeks(t *testing.T) {
 		t.Errorf("the plot lacks %s:\n%s", bars, w.Plot)
 	}
 	data, width := WeekSpark(points)
-	if data != "M0 0h2v24h-2zM4 12h2v12h-2z" || width != 6 {
+	if data != "M0 0h2v3h-2zM4 10h2v3h-2z" || width != 6 {
 		t.Errorf("a small chart of width %d: %s", width, data)
 	}
 }

@@ -176,7 +176,7 @@ var CSVs = []CSV{
 	{"flow-links", "/v1/flow/links.csv", "The links of /v1/flow: what flows from one node to another."},
 	{"flow-nodes", "/v1/flow/nodes.csv", "The nodes of /v1/flow."},
 	{"matrix-facilitators", "/v1/facilitators/matrix/facilitators.csv",
-		"The facilitators that are asked what they settle."},
+		"The facilitators that are polled."},
 	{"matrix-kinds", "/v1/facilitators/matrix/kinds.csv", "The kinds of payment that facilitators announce."},
 	{"matrix-settled", "/v1/facilitators/matrix/settled.csv", "The tokens in which facilitators settled payments."},
 	{"facilitator-days", "/v1/facilitators/{facilitator}/timeseries.csv",

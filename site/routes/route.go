@@ -155,7 +155,7 @@ var All = []Route{
 			paramPerPage, paramPage,
 		}},
 	{Name: "facilitator-matrix", Pattern: "/v1/facilitators/matrix", Rule: RuleLiteral, Ext: ".json",
-		About: "Which facilitator settles what where: the schemes, networks and tokens that facilitators announce, " +
+		About: "Facilitator support by network: the schemes, networks and tokens that facilitators announce, " +
 			"their uptime and latency, and the tokens that they settled on chain."},
 	{Name: "facilitator", Pattern: "/v1/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".json",
 		About: "One facilitator: its networks, accounts and days, its payers, and the listed services whose payments " +
@@ -167,7 +167,7 @@ var All = []Route{
 				About: "Whether the series is of all networks together or of each"},
 		}},
 	{Name: "flow", Pattern: "/v1/flow", Rule: RuleLiteral, Ext: ".json",
-		About: "Who pays whom: the settlements of 30 days from facilitators over networks and categories to services."},
+		About: "Where payments go: the settlements of 30 days from facilitators over networks and categories to services."},
 	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json",
 		About: "What is measured on chain and up to when, and what is not known: possible settlers that are not " +
 			"listed, and the volume that may not be real trade."},
@@ -247,11 +247,11 @@ var All = []Route{
 				About: "Order of the list: by volume of 30 days, or by growth of 7 or of 30 days"},
 		}},
 	{Name: "facilitator-matrix-page", Pattern: "/facilitators/matrix", Rule: RuleLiteral, Ext: ".html",
-		About: "Which facilitator settles what where, as an HTML page."},
+		About: "Facilitator support by network, as an HTML page."},
 	{Name: "market-page", Pattern: "/market", Rule: RuleLiteral, Ext: ".html",
 		About: "Facilitators by network, the largest changes, demand by category, and charts to embed, as an HTML page."},
 	{Name: "flow-page", Pattern: "/flow", Rule: RuleLiteral, Ext: ".html",
-		About: "Who pays whom, from facilitators over networks and categories to services, as an HTML page."},
+		About: "Where payments go, from facilitators over networks and categories to services, as an HTML page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html",
 		About: "One facilitator as an HTML page."},
 	{Name: "sources-page", Pattern: "/sources", Rule: RuleLiteral, Ext: ".html",

@@ -1,7 +1,7 @@
 // An MCP server made of the official SDK, on loopback over streamable HTTP without sessions, with tools that ask for
 // payment as x402 over MCP has it: a result that is an error, with the payment terms as its structured content and as
-// text. A call with a payment that allows these terms gets its answer. GET /signed returns these payments. It prints
-// its port as one line of JSON.
+// text, or as text alone if the city is "as text". A call with a payment that allows these terms gets its answer. GET
+// /signed returns these payments. It prints its port as one line of JSON.
 import { createServer } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
@@ -44,7 +44,8 @@ function newServer() {
           signed.push(payment.payload.authorization)
           return { content: [{ type: 'text', text: `${name} of ${city}` }] }
         }
-        return { isError: true, structuredContent: required, content: [{ type: 'text', text: JSON.stringify(required) }] }
+        const content = [{ type: 'text', text: JSON.stringify(required) }]
+        return city === 'as text' ? { isError: true, content } : { isError: true, structuredContent: required, content }
       },
     )
   paid('forecast', '10000')
