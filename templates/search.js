@@ -186,8 +186,10 @@
 		const list = make("ul");
 		const to = (page) => href({ ...values, page: String(page) });
 		if (meta.page > 1) list.append(make("li", {},
-			make("a", { rel: "prev", href: to(Math.min(meta.page - 1, meta.total_pages)) }, "Previous")));
-		list.append(make("li", { class: "gap" }, count(meta.page) + " of " + count(meta.total_pages)));
+			make("a", { rel: "prev", href: to(Math.min(meta.page - 1, Math.max(1, meta.total_pages))) },
+				meta.page > meta.total_pages ? "Last page" : "Previous")));
+		if (meta.page <= meta.total_pages)
+			list.append(make("li", { class: "gap" }, count(meta.page) + " of " + count(meta.total_pages)));
 		if (meta.page < meta.total_pages)
 			list.append(make("li", {}, make("a", { rel: "next", href: to(meta.page + 1) }, "Next")));
 		return [make("nav", { class: "pager", "aria-label": "Pages" }, list)];

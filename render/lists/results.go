@@ -392,7 +392,7 @@ func (v *view) paginate(values url.Values, inOrder string) {
 		v.Summary = "This page does not exist; there are " + of + "."
 	}
 	if m.Page > 1 {
-		v.Prev = SearchURL(v.Search, set(values, "page", fmt.Sprint(min(m.Page-1, m.TotalPages))))
+		v.Prev = SearchURL(v.Search, set(values, "page", fmt.Sprint(min(m.Page-1, max(1, m.TotalPages)))))
 	}
 	if m.Page < m.TotalPages {
 		v.Next = SearchURL(v.Search, set(values, "page", fmt.Sprint(m.Page+1)))

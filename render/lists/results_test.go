@@ -144,6 +144,20 @@ func TestFillNothing(t *testing.T) {
 	}
 }
 
+// TestFillPast checks that a page past the last one leads back to that, or to the first.
+func TestFillPast(t *testing.T) {
+	t.Parallel()
+	for total, want := range map[string]string{`"total":4,"page":99,"per_page":10,"total_pages":1`: "?q=x",
+		`"total":40,"page":99,"per_page":10,"total_pages":4`: "page=4",
+		`"total":0,"page":99,"per_page":10,"total_pages":0`:  "?q=x"} {
+		doc := fill(t, "q=x&page=99", `{"data":[],"meta":{`+total+`}}`, "")
+		link := doc.Find(".pager a")
+		if textPart(doc.Find(".pager")) != "Last page" || !strings.HasSuffix(link.AttrOr("href", ""), want) {
+			t.Errorf("{%s}: %q leads to %q, want %s", total, textPart(doc.Find(".pager")), link.AttrOr("href", ""), want)
+		}
+	}
+}
+
 // TestFillHostile checks that text of strangers, in a response and in the address, is shown as text, and that a service
 // whose payments may be lost shows no endpoint to pay.
 func TestFillHostile(t *testing.T) {
