@@ -17,8 +17,8 @@ import (
 // differenceLine is a difference. Either Old or New may be "".
 type differenceLine struct{ What, Old, New string }
 
-// differenceLines returns the lines of a record of a grade, a verdict or a source. It returns none for other types, and for a
-// summary that cannot be read.
+// differenceLines returns the lines of a record of a grade, a verdict or a source. It returns none for other types, and
+// for a summary that cannot be read.
 func differenceLines(r *site.ChangeRecord) []differenceLine {
 	switch r.Type {
 	case site.GradeChanged:

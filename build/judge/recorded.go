@@ -10,8 +10,8 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// Methodology is the version of the rules of grades, risk flags and verdicts. Raise it with each change of a rule, so that the
-// history tells such a change from one of a service, and describe the change in the methodology.
+// Methodology is the version of the rules of grades, risk flags and verdicts. Raise it with each change of a rule, so
+// that the history tells such a change from one of a service, and describe the change in the methodology.
 const Methodology = 1
 
 // newRecorded returns what an assessment says on its day.

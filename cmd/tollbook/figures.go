@@ -36,7 +36,8 @@ func runFigures(ctx context.Context, store objects.Store, key ed25519.PublicKey,
 	defer bar.Finish()
 	tables := filepath.Join(work, "tables")
 	pulled, err := output.Pull(ctx, store, output.PullOptions{To: tables, Tables: figure.TableNames(),
-		MayLack: figure.LateTables, Formats: []string{"parquet"}, Key: key, Progress: bar.SetFiles, Logger: newLogger(ctx, slog.LevelWarn)})
+		MayLack: figure.LateTables, Formats: []string{"parquet"}, Key: key, Progress: bar.SetFiles,
+		Logger: newLogger(ctx, slog.LevelWarn)})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ func TestGrades(t *testing.T) {
 			point("2026-11-20", "C", "clean", "payto_shape", "price_sane"), point("2026-11-21", "A", "clean"),
 			point("2026-11-22", "A", "clean"), point("2026-11-23", "A", "warning"), judged},
 			"Grade A since 21 Nov 2026. Recorded by day since 20 Nov 2026.",
-			[]string{"24 Nov 2026 A none warning none Safe to pay", "23 Nov 2026 A none warning none —", "21 Nov 2026 to 22 Nov 2026 A none clean none —",
+			[]string{"24 Nov 2026 A none warning none Safe to pay",
+				"23 Nov 2026 A none warning none —", "21 Nov 2026 to 22 Nov 2026 A none clean none —",
 				"20 Nov 2026 C payto_shape, price_sane clean none —"}},
 	} {
 		g := NewGrades(test.points, cal)

@@ -12,8 +12,8 @@ import (
 // sparkDash is the height of a dash of a small chart.
 const sparkDash = 3
 
-// Weeks is a chart of the median price of a category by week, and the same as rows of a table, the newest week first. It
-// contains only numbers and dates.
+// Weeks is a chart of the median price of a category by week, and the same as rows of a table, the newest week first.
+// It contains only numbers and dates.
 type Weeks struct {
 	Plot    template.HTML
 	Rows    template.HTML

@@ -1,5 +1,5 @@
-// What people come for, from the home page: each task says what is typed and clicked, and which words answer it. Sending
-// a search is a click, as is adding a service by its name. A task takes at most two, unless it names its own limit.
+// What people come for, from the home page: each task says what is typed and clicked, and which words answer it.
+// Sending a search is a click, as is adding a service by its name. A task takes at most two, unless it names a limit.
 import { each, fault, figures, given, launch, patience, told, watched } from "./browser.mjs";
 
 const search = (words) => async (page) => {
