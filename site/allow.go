@@ -19,7 +19,7 @@ type Allowance struct {
 	AdviceLevel string `json:"advice_level"`
 	// Hosts of the endpoints that may be paid, with a port that is not the scheme's, sorted.
 	Hosts []string `json:"hosts"`
-	// Payment options of these endpoints that pass network and max_price_usd, each once, the cheapest first.
+	// Payment options of these endpoints, each once, the cheapest first. Filters choose services, not options.
 	Options []AllowedOption `json:"options"`
 	// Whether the service has more options than the row.
 	Clipped bool `json:"clipped"`

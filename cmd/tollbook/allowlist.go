@@ -21,6 +21,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/encode"
+	"tollbook/site/x402"
 )
 
 // allowFormats are the forms of an allow-list, by name.
@@ -161,11 +162,16 @@ func readAllowList(ctx context.Context, r *directory.Reader, q *directoryQuery) 
 			return nil, err
 		}
 		list.Filters = q.describe(values)
+		network := values.Get("network")
+		if n, ok := x402.NetworkByAbbreviation(network); ok {
+			network = n.ID
+		}
 		var got site.List[site.Allowance, site.PaginationMeta]
 		if err := r.Decode(q.route.Pattern, body, &got); err != nil {
 			return nil, err
 		}
 		for _, a := range got.Data {
+			a.Keep(network, site.Decimal(values.Get("max_price_usd")))
 			if len(a.Options) > 0 {
 				list.Services = append(list.Services, a)
 			}

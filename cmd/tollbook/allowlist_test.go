@@ -35,6 +35,9 @@ func TestAllowList(t *testing.T) {
 		t.Errorf("%d of %d services are on Base for half a cent", cheap.Meta.Total, all.Meta.Total)
 	}
 	most := site.Decimal("0.005")
+	for i := range cheap.Data {
+		cheap.Data[i].Keep("eip155:8453", most)
+	}
 	for _, a := range cheap.Data {
 		i := slices.IndexFunc(all.Data, func(x site.Allowance) bool { return x.Slug == a.Slug })
 		if i < 0 || len(a.Options) == 0 || len(a.Hosts) == 0 || len(a.Options) > len(all.Data[i].Options) {

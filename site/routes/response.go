@@ -264,6 +264,7 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 
 	".parquet": "application/vnd.apache.parquet",
+	".bin":     "application/octet-stream",
 	".sqlite":  "application/vnd.sqlite3",
 	".gz":      "application/gzip",
 }

@@ -64,14 +64,7 @@ func allowParams() []Param {
 	var params []Param
 	for _, p := range rowFilters(RuleScan) {
 		switch p.Name {
-		case "category":
-			params = append(params, p)
-		case "network":
-			p.About = "Only services that accept payment on the network with this abbreviation, CAIP-2 id or name, and " +
-				"only their options on it"
-			params = append(params, p)
-		case "max_price_usd":
-			p.About = "Only services with a price of at most so many US dollars, and only their options of at most so many"
+		case "category", "network", "max_price_usd":
 			params = append(params, p)
 		case "verdict":
 			p.Values, p.Default, p.Compare, p.Words = site.AdviceLevels[:2], site.AdviceGood, CompareAtLeast, Words{}

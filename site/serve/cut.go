@@ -15,7 +15,6 @@ import (
 	"tollbook/site/encode"
 	"tollbook/site/routes"
 	"tollbook/site/search"
-	"tollbook/site/x402"
 )
 
 // log cuts a page, counted from the newest row, out of at most two blocks.
@@ -245,7 +244,7 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 	offset, limit := q.Window()
 	from, to := min(offset, len(places)), min(offset+limit, len(places))
 	if q.Route.Name == "allow" { // by slug, as places are
-		lines, err := h.allowed(snap, index, q, places[from:to])
+		lines, err := h.allowed(snap, index, places[from:to])
 		if err != nil {
 			return cutResponse{}, err
 		}
@@ -265,12 +264,8 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 	return newPage(q.Route.Framing, lines, routes.WindowMeta(q, len(places)), len(places))
 }
 
-// allowed returns the rows of the allow-list for the services at some places, with the options that q keeps.
-func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, q routes.Query, places []int32) ([][]byte, error) {
-	network := q.Text("network")
-	if n, ok := x402.NetworkByAbbreviation(network); ok {
-		network = n.ID
-	}
+// allowed returns the rows of the allow-list for the services at some places.
+func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, places []int32) ([][]byte, error) {
 	lines := make([][]byte, len(places))
 	for i, place := range places {
 		number := int(place) / site.RowsPerBlock
@@ -278,14 +273,7 @@ func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, q routes.Q
 		if err != nil {
 			return nil, err
 		}
-		var row site.Allowance
-		if err := json.Unmarshal(block.rows[int(place)%site.RowsPerBlock], &row); err != nil {
-			return nil, fmt.Errorf("file %s: %w: %w", routes.AllowKey(number), archive.ErrDamaged, err)
-		}
-		row.Keep(network, site.Decimal(q.Text("max_price_usd")))
-		if lines[i], err = encode.Row(row); err != nil {
-			return nil, err
-		}
+		lines[i] = block.rows[int(place)%site.RowsPerBlock]
 	}
 	return lines, nil
 }
