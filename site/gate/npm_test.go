@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -224,10 +225,10 @@ func TestPackageURLs(t *testing.T) {
 	}
 }
 
-// publicPEM is the key of a made directory as it publishes it.
-func publicPEM(t *testing.T) string {
+// keyPEM returns the public half of a key as a directory publishes it.
+func keyPEM(t testing.TB, key ed25519.PrivateKey) string {
 	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(public)
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
 		t.Fatal(err)
 	}

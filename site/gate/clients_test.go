@@ -1,0 +1,255 @@
+package gate
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/cmd/nodetest"
+	"tollbook/site/listing"
+	"tollbook/site/testgate"
+)
+
+// withoutPeers omits peer dependencies that an SDK lists but a client does not need.
+const withoutPeers = "--legacy-peer-deps"
+
+// TestClientsLock checks that the lock file has versions and hashes but no registry.
+func TestClientsLock(t *testing.T) {
+	nodetest.CheckLock(t, "testdata/clients", map[string]string{"@x402/fetch": "2.27.0", "x402-fetch": "1.2.0",
+		"@x402/axios": "2.11.0", "mppx": "0.11.0", "@modelcontextprotocol/sdk": "1.32.2"})
+}
+
+// startListening runs a program until the test ends. It returns what follows the prefix in the first line that has it.
+func startListening(t testing.TB, cmd *exec.Cmd, prefix string) (after string) {
+	t.Helper()
+	cmd.Stderr = t.Output()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // reports the kill
+	})
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), prefix); ok {
+			go func() {
+				for lines.Scan() { // a full pipe would stop the program
+				}
+			}()
+			return rest
+		}
+	}
+	t.Fatalf("%s ended before it listened", cmd.Path)
+	return ""
+}
+
+// startChain runs a real node of an EVM chain and returns its URL.
+func startChain(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(nodetest.Install(t, "../../crawl/chain/evm/testdata/node"),
+		"@foundry-rs/anvil-linux-amd64/bin/anvil")
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		var err error
+		if program, err = exec.LookPath("anvil"); err != nil {
+			testgate.Missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
+		}
+	}
+	return "http://" + startListening(t, exec.CommandContext(t.Context(), program, "--port", "0", "--chain-id", "8453"),
+		"Listening on ")
+}
+
+// newProgramFolder returns a folder with the programs of testdata/clients and their modules.
+func newProgramFolder(t testing.TB) (dir string) {
+	t.Helper()
+	modules := nodetest.Install(t, "testdata/clients", withoutPeers)
+	dir = t.TempDir()
+	for _, name := range []string{"seller.mjs", "clients.mjs"} {
+		program, err := os.ReadFile(filepath.Join("testdata/clients", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), program, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// startSeller runs the seller of testdata/clients and returns its URL.
+func startSeller(t testing.TB, dir string) string {
+	t.Helper()
+	contracts, err := filepath.Abs("../../crawl/chain/evm/testdata/contracts/contracts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "seller.mjs", startChain(t), contracts)
+	cmd.Dir = dir
+	port := startListening(t, cmd, `{"port":`)
+	return "http://127.0.0.1:" + strings.TrimSuffix(port, "}")
+}
+
+// pathUSD is the token of the seller's charges over MPP.
+const (
+	pathUSD = "0x20c0000000000000000000000000000000000000"
+	tempo   = "eip155:4217"
+)
+
+// sellersFile is the file of a directory that has observed what the seller asks at /match, at all its paths but
+// /unlisted, and advises against /danger.
+func sellersFile(t testing.TB, seller string, at time.Time) []byte {
+	t.Helper()
+	var w Writer
+	for _, path := range []string{"match", "danger", "swapped", "dear", "token", "both"} {
+		level := LevelGood
+		if path == "danger" {
+			level = LevelDanger
+		}
+		for _, protocol := range []string{"v1", "v2", "mcp", "mpp"} {
+			normal, err := listing.NormalURL(seller + "/" + protocol + "/" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			option := Option{base, usdc, payTo, "10000"}
+			if protocol == "mpp" {
+				option = Option{tempo, pathUSD, payTo, "10000"}
+			}
+			w.Add(normal, level, []Option{option})
+		}
+	}
+	data, err := w.Encode(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// outcome is what a client did: the verdict of a gate that refused, or the status, the calls of the signer, and what
+// the recipients got.
+type outcome struct {
+	Result               string
+	Signed, Payee, Thief int
+}
+
+// TestClients pays a seller made of the official SDKs, whose facilitator settles at a real node, with the clients that
+// buyers use. The gate is below each client. The signer must not be called for what the directory has not observed.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	dir := newProgramFolder(t)
+	seller := startSeller(t, dir)
+	module, err := filepath.Abs("npm/dist/index.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	directory := func(change func(*madeDirectory)) string {
+		d := &madeDirectory{file: sellersFile(t, seller, time.Now().Add(-time.Hour))}
+		d.sign(7)
+		change(d)
+		server := httptest.NewServer(d)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	good := directory(func(*madeDirectory) {})
+	away := httptest.NewServer(http.NotFoundHandler())
+	away.Close()
+	tampered := directory(func(d *madeDirectory) {
+		for i := HeaderSize; i < len(d.file); i++ {
+			d.file[i] ^= 1
+		}
+	})
+	paid := outcome{"200", 1, 10000, 0}
+	refused := func(reason string) outcome { return outcome{Result: reason} }
+	type options map[string]any
+	gate := func(directory string, more ...options) options {
+		o := options{"directory": directory, "key": keyPEM(t, key), "unreachable": "refuse"}
+		for _, m := range more {
+			for name, value := range m {
+				o[name] = value
+			}
+		}
+		return o
+	}
+	cases := []struct {
+		name, path string
+		gate       options
+		want       outcome
+		clients    []string // nil for all
+	}{
+		{"without a gate", "swapped", nil, outcome{"200", 1, 0, 10000}, nil},
+		{"match", "match", gate(good), paid, nil},
+		{"another recipient", "swapped", gate(good), refused("new-recipient"), nil},
+		{"a higher price", "dear", gate(good), refused("new-price"), nil},
+		{"a higher price, allowed", "dear", gate(good, options{"policy": options{"new-price": []options{
+			{"upTo": "10001", "then": "allow"}}}}), outcome{"200", 1, 10001, 0}, nil},
+		{"a higher price, too high", "dear", gate(good, options{"policy": options{"new-price": []options{
+			{"upTo": "10000", "then": "allow"}}}}), refused("new-price"), nil},
+		{"one option of two", "both", gate(good), paid, []string{"@x402/fetch", "@x402/axios", "mppx, x402"}},
+		{"another token", "token", gate(good), refused("other-token"), nil},
+		{"danger", "danger", gate(good), refused("danger"), nil},
+		{"not listed", "unlisted", gate(good), refused("unknown: unlisted"), nil},
+		{"not listed, allowed", "unlisted", gate(good, options{"policy": options{"unknown": "allow"}}), paid, nil},
+		{"stale", "match", gate(good, options{"maxAge": time.Minute.Milliseconds()}), refused("unknown: stale"), nil},
+		{"the directory is away", "match", gate(away.URL), refused("unknown: unreachable"), nil},
+		{"the directory is away, allowed", "match", gate(away.URL, options{"unreachable": "allow"}), paid, nil},
+		{"the file is changed", "match", gate(tampered), refused("unknown: unreachable"), nil},
+		{"another key", "match", gate(good, options{"key": keyPEM(t, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8},
+			ed25519.SeedSize)))}), refused("unknown: unreachable"), nil},
+	}
+	var input struct {
+		Seller string           `json:"seller"`
+		Cases  []map[string]any `json:"cases"`
+	}
+	input.Seller = seller
+	for _, c := range cases {
+		input.Cases = append(input.Cases, map[string]any{"name": c.name, "path": c.path, "gate": c.gate,
+			"clients": c.clients})
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "clients.mjs", "file://"+filepath.ToSlash(module))
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(data), t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var results map[string]map[string]outcome
+	if err := json.Unmarshal(out, &results); err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+	if len(results) != 7 {
+		t.Errorf("%d clients paid, want 7", len(results))
+	}
+	for client, got := range results {
+		for _, c := range cases {
+			if c.clients != nil && !slices.Contains(c.clients, client) {
+				continue
+			}
+			if diff := cmp.Diff(c.want, got[c.name]); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", client, c.name, diff)
+			}
+		}
+	}
+}
