@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tdewolff/minify/v2"
@@ -233,4 +234,52 @@ func keyPEM(t testing.TB, key ed25519.PrivateKey) string {
 		t.Fatal(err)
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+// TestPackageHooks gives 402 responses of all forms to the package.
+func TestPackageHooks(t *testing.T) {
+	testgate.NotShort(t)
+	row := func(to string) map[string]string {
+		return map[string]string{"scheme": "exact", "network": base, "asset": usdc, "payTo": to, "amount": "10000"}
+	}
+	runProgram(t, "testdata/hooks.mjs", map[string]any{"copy": newMadeCopy(sampleFile(t)),
+		"rows": []any{row(payTo), row(thief)}}, new(any))
+}
+
+// runProgram runs a program with the module of the package as its argument. input is what it reads as input, and the
+// result what it prints, as JSON.
+func runProgram(t testing.TB, program string, input, result any) {
+	t.Helper()
+	module, err := filepath.Abs("npm/dist/index.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), lookPath(t, "node"), program, "file://"+filepath.ToSlash(module))
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, result); err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+}
+
+// TestPackageDirectory reads a directory that changes, fails and lies with the package.
+func TestPackageDirectory(t *testing.T) {
+	testgate.NotShort(t)
+	snapshot := func(id string, generation int, with ed25519.PrivateKey) madeCopy {
+		d := &madeDirectory{file: sampleFile(t)}
+		d.signAs(id, generation, with)
+		return madeCopy{d.checkpoint, d.file}
+	}
+	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
+	runProgram(t, "testdata/directory.mjs", map[string]any{"key": keyPEM(t, key), "builtAt": builtAt.Format(time.RFC3339),
+		"snapshots": []madeCopy{snapshot("20261130T040000Z-aaaaaa", 7, key), snapshot("20261130T040000Z-bbbbbb", 8, key),
+			snapshot("20261130T040000Z-cccccc", 8, other)},
+		"row": map[string]string{"network": base, "asset": usdc, "payTo": payTo, "amount": "1"}}, new(any))
 }
