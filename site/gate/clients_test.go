@@ -253,3 +253,49 @@ func TestClients(t *testing.T) {
 		}
 	}
 }
+
+// TestTypes compiles a program that uses the package's types with those of the clients.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	modules := nodetest.Install(t, "testdata/clients", withoutPeers)
+	dir := newProgramFolder(t)
+	if err := os.Remove(filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := func(from, to string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, "node_modules", to)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(from, filepath.Join(dir, "node_modules", to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range entries {
+		link(filepath.Join(modules, e.Name()), e.Name())
+	}
+	npm, err := filepath.Abs("npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link(npm, "@tollbook/gate")
+	program, err := os.ReadFile("testdata/clients/types.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "types.mts"), program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(modules, "typescript/bin/tsc"), "--strict", "--noEmit",
+		"--skipLibCheck", "--module", "nodenext", "--target", "es2022", "--lib", "es2022,dom,dom.iterable",
+		"--noUncheckedIndexedAccess", "types.mts")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
