@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tollbook/cmd/nodetest"
 	"tollbook/site/listing"
@@ -149,6 +151,30 @@ func sellersFile(t testing.TB, seller string, at time.Time) []byte {
 type outcome struct {
 	Result               string
 	Signed, Payee, Thief int
+	MS                   float64
+}
+
+// runClients runs the clients of testdata/clients, and returns outcomes by client and case.
+func runClients(t testing.TB, dir string, input any) (results map[string]map[string]outcome) {
+	t.Helper()
+	module, err := filepath.Abs("npm/dist/index.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "clients.mjs", "file://"+filepath.ToSlash(module))
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(data), t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := json.Unmarshal(out, &results); err != nil {
+		t.Fatalf("%v: %.500s", err, out)
+	}
+	return results
 }
 
 // TestClients pays a seller made of the official SDKs, whose facilitator settles at a real node, with the clients that
@@ -158,10 +184,6 @@ func TestClients(t *testing.T) {
 	testgate.All(t)
 	dir := newProgramFolder(t)
 	seller := startSeller(t, dir)
-	module, err := filepath.Abs("npm/dist/index.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
 	directory := func(change func(*madeDirectory)) string {
 		d := &madeDirectory{file: sellersFile(t, seller, time.Now().Add(-time.Hour))}
 		d.sign(7)
@@ -178,7 +200,7 @@ func TestClients(t *testing.T) {
 			d.file[i] ^= 1
 		}
 	})
-	paid := outcome{"200", 1, 10000, 0}
+	paid := outcome{"200", 1, 10000, 0, 0}
 	refused := func(reason string) outcome { return outcome{Result: reason} }
 	type options map[string]any
 	gate := func(directory string, more ...options) options {
@@ -196,12 +218,12 @@ func TestClients(t *testing.T) {
 		want       outcome
 		clients    []string // nil for all
 	}{
-		{"without a gate", "swapped", nil, outcome{"200", 1, 0, 10000}, nil},
+		{"without a gate", "swapped", nil, outcome{"200", 1, 0, 10000, 0}, nil},
 		{"match", "match", gate(good), paid, nil},
 		{"another recipient", "swapped", gate(good), refused("new-recipient"), nil},
 		{"a higher price", "dear", gate(good), refused("new-price"), nil},
 		{"a higher price, allowed", "dear", gate(good, options{"policy": options{"new-price": []options{
-			{"upTo": "10001", "then": "allow"}}}}), outcome{"200", 1, 10001, 0}, nil},
+			{"upTo": "10001", "then": "allow"}}}}), outcome{"200", 1, 10001, 0, 0}, nil},
 		{"a higher price, too high", "dear", gate(good, options{"policy": options{"new-price": []options{
 			{"upTo": "10000", "then": "allow"}}}}), refused("new-price"), nil},
 		{"one option of two", "both", gate(good), paid, []string{"@x402/fetch", "@x402/axios", "mppx, x402"}},
@@ -216,29 +238,11 @@ func TestClients(t *testing.T) {
 		{"another key", "match", gate(good, options{"key": keyPEM(t, ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8},
 			ed25519.SeedSize)))}), refused("unknown: unreachable"), nil},
 	}
-	var input struct {
-		Seller string           `json:"seller"`
-		Cases  []map[string]any `json:"cases"`
-	}
-	input.Seller = seller
+	var list []any
 	for _, c := range cases {
-		input.Cases = append(input.Cases, map[string]any{"name": c.name, "path": c.path, "gate": c.gate,
-			"clients": c.clients})
+		list = append(list, map[string]any{"name": c.name, "path": c.path, "gate": c.gate, "clients": c.clients})
 	}
-	data, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", "clients.mjs", "file://"+filepath.ToSlash(module))
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(data), t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	var results map[string]map[string]outcome
-	if err := json.Unmarshal(out, &results); err != nil {
-		t.Fatalf("%v: %.500s", err, out)
-	}
+	results := runClients(t, dir, map[string]any{"seller": seller, "cases": list})
 	if len(results) != 7 {
 		t.Errorf("%d clients paid, want 7", len(results))
 	}
@@ -247,7 +251,7 @@ func TestClients(t *testing.T) {
 			if c.clients != nil && !slices.Contains(c.clients, client) {
 				continue
 			}
-			if diff := cmp.Diff(c.want, got[c.name]); diff != "" {
+			if diff := cmp.Diff(c.want, got[c.name], cmpopts.IgnoreFields(outcome{}, "MS")); diff != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", client, c.name, diff)
 			}
 		}
@@ -297,5 +301,62 @@ func TestTypes(t *testing.T) {
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestNames compares the names of networks that the package knows with those for which the SDKs sign, in version 1 of
+// x402. It leaves out test networks of Solana, whose long ids cost more than they bring.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	modules := nodetest.Install(t, "testdata/clients", withoutPeers)
+	cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "--eval", `
+		import { EVM_NETWORK_CHAIN_ID_MAP as chains } from "@x402/evm/v1";
+		import { EvmNetworkToChainId, SupportedSVMNetworks } from "x402/types";
+		const all = { ...Object.fromEntries(EvmNetworkToChainId), ...chains };
+		for (const name of SupportedSVMNetworks) all[name] = 0;
+		console.log(JSON.stringify(all));`)
+	cmd.Dir, cmd.Stderr = filepath.Dir(modules), t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chains map[string]int
+	if err := json.Unmarshal(out, &chains); err != nil || len(chains) < 20 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, chain := range chains {
+		if strings.HasPrefix(name, "solana-") {
+			continue
+		}
+		if !slices.Contains(paidNames, name) {
+			t.Errorf("the package does not know %s", name)
+		}
+		if want := fmt.Sprintf("eip155:%d", chain); chain > 0 && networkID(name) != want {
+			t.Errorf("%s is %s, the SDKs say %s", name, networkID(name), want)
+		}
+	}
+}
+
+// BenchmarkClients prints how long each client takes for a hundred paid requests, without and with the gate.
+func BenchmarkClients(b *testing.B) {
+	testgate.All(b)
+	dir := newProgramFolder(b)
+	seller := startSeller(b, dir)
+	d := &madeDirectory{file: sellersFile(b, seller, time.Now())}
+	d.sign(1)
+	server := httptest.NewServer(d)
+	defer server.Close()
+	without := map[string]any{"name": "without", "path": "match"}
+	with := map[string]any{"name": "with", "path": "match", "gate": map[string]any{"directory": server.URL,
+		"key": keyPEM(b, key), "unreachable": "refuse"}}
+	for b.Loop() {
+		for client, got := range runClients(b, dir, map[string]any{"seller": seller, "repeat": 100,
+			"cases": []any{without, with}}) {
+			if got["with"].Signed != 100 || got["without"].Signed != 100 {
+				b.Errorf("%s: %+v", client, got)
+			}
+			b.Logf("%-24s %7.0f ms without, %7.0f ms with the gate", client, got["without"].MS, got["with"].MS)
+		}
 	}
 }

@@ -197,7 +197,7 @@ func encodedAmounts() (list []amounts) {
 }
 
 // paidNames are the names without a CAIP-2 id for which a client in JavaScript signs: those of version 1 of x402, which
-// TestClients compares with the SDKs, and the methods of MPP that stand for a network.
+// TestNames compares with the SDKs, and the methods of MPP that stand for a network.
 var paidNames = []string{"abstract", "abstract-testnet", "avalanche", "avalanche-fuji", "base", "base-sepolia", "celo",
 	"educhain", "ethereum", "flare", "iotex", "megaeth", "monad", "peaq", "polygon", "polygon-amoy", "sei",
 	"sei-testnet", "sepolia", "skale-base-sepolia", "solana", "stable",

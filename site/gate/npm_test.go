@@ -8,9 +8,12 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -282,4 +285,39 @@ func TestPackageDirectory(t *testing.T) {
 		"snapshots": []madeCopy{snapshot("20261130T040000Z-aaaaaa", 7, key), snapshot("20261130T040000Z-bbbbbb", 8, key),
 			snapshot("20261130T040000Z-cccccc", 8, other)},
 		"row": map[string]string{"network": base, "asset": usdc, "payTo": payTo, "amount": "1"}}, new(any))
+}
+
+// BenchmarkPackage prints how long checks take with the package, of a directory with 20,000 services of three URLs.
+func BenchmarkPackage(b *testing.B) {
+	var w Writer
+	var asked [][2]any
+	for i := range 20_000 {
+		to := fmt.Sprintf("0x%040x", i)
+		for j := range 3 {
+			address := fmt.Sprintf("https://s%d.example/%d", i, j)
+			w.Add(address, LevelGood, []Option{{base, usdc, to, fmt.Sprint(i)}})
+			if i%50 == 0 && j == 1 {
+				asked = append(asked, [2]any{map[string]string{"network": base, "asset": usdc, "payTo": to, "amount": fmt.Sprint(i)},
+					address})
+			}
+		}
+	}
+	file, err := w.Encode(builtAt)
+	if err != nil {
+		b.Fatal(err)
+	}
+	d := &madeDirectory{file: file}
+	d.sign(1)
+	server := httptest.NewServer(d)
+	defer server.Close()
+	b.Logf("the file has %d bytes", len(file))
+	for b.Loop() {
+		var results map[string][]float64
+		runProgram(b, "testdata/figures.mjs", map[string]any{"directory": server.URL, "key": keyPEM(b, key),
+			"copy": madeCopy{d.checkpoint, file}, "asked": asked}, &results)
+		for _, name := range slices.Sorted(maps.Keys(results)) {
+			ms := slices.Sorted(slices.Values(results[name]))
+			b.Logf("%-8s p50 %.3f ms, p99 %.3f ms", name, ms[len(ms)/2], ms[len(ms)*99/100])
+		}
+	}
 }

@@ -1,7 +1,7 @@
 // Pays by the clients that buyers use, with the gate below them. The argument is the module of the gate. The program
 // reads {seller, cases: [{name, path, gate, clients}]} as its input, where gate are options of createGate, or null for
 // none, and clients the names of those that take part, or null for all. It prints how often each client called the signer in each case, what the recipients got, and the result:
-// {client: {case: {result, signed, payee, thief}}}.
+// {client: {case: {result, signed, payee, thief, ms}}}. With a number as repeat it does each as often, in ms milliseconds.
 import { readFileSync } from 'node:fs'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { wrapAxiosWithPayment, x402Client as axiosClient } from '@x402/axios'
@@ -17,7 +17,7 @@ import { base } from 'viem/chains'
 import { tempo as tempoChain } from 'viem/tempo/chains'
 
 const { createGate, gateFetch, gateTerms } = await import(process.argv[2])
-const { seller, cases } = JSON.parse(readFileSync(0))
+const { seller, cases, repeat = 1 } = JSON.parse(readFileSync(0))
 
 // The payer's account counts its signatures.
 let signed = 0
@@ -100,14 +100,16 @@ for (const [name, [path, make]] of Object.entries(clients)) {
     const before = await paid()
     signed = 0
     let result
+    const begun = performance.now()
     try {
-      result = String((await pay(seller + path + of.path)).status)
+      for (let i = 0; i < repeat; i++) result = String((await pay(seller + path + of.path)).status)
     } catch (error) {
       result = reason(error)
     }
+    const ms = performance.now() - begun
     const after = await paid()
     const got = (who) => Number(BigInt(after[who]) - BigInt(before[who]))
-    results[name][of.name] = { result, signed, payee: got('payee'), thief: got('thief') }
+    results[name][of.name] = { result, signed, payee: got('payee'), thief: got('thief'), ms }
   }
 }
 console.log(JSON.stringify(results))
