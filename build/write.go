@@ -36,7 +36,7 @@ type snapshotWriter struct {
 	to        tree
 	temp      func(name string) string // the path of a temporary file
 	store     storeFile
-	data      addService               // may be nil, as dataset
+	data      addService // may be nil, as dataset
 	dataset   func(record recordFunc) (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
@@ -184,6 +184,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, rows *rowWriter, tot
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: rows,
+		allow: &allowWriter{total: len(w.facts.Services), add: to.Add},
 		picks: directory.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
@@ -192,6 +193,9 @@ func (w *snapshotWriter) writeServices(ctx context.Context, rows *rowWriter, tot
 	w.published, w.picks = s.published, s.picks
 	if err := s.rows.end(); err != nil {
 		return fmt.Errorf("write columns: %w", err)
+	}
+	if err := s.allow.end(); err != nil {
+		return fmt.Errorf("write allow-list: %w", err)
 	}
 	if err := w.catalogue.end(to.Add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)

@@ -16,6 +16,7 @@ import (
 var Responses = map[string]any{
 	"services":       site.List[site.ServiceListItem, site.ServicesMeta]{},
 	"search":         site.List[site.SearchResult, site.SearchMeta]{},
+	"allow":          site.List[site.Allowance, site.PaginationMeta]{},
 	"best":           site.List[site.Recommendation, site.RankingMeta]{},
 	"service":        site.One[site.ServiceDetail]{},
 	"uptime":         site.One[[]site.UptimeDataPoint]{},
@@ -107,6 +108,8 @@ var Files = []File{
 		"A block of the log of one type of a service's change records."},
 	{"rows", "/" + rowsFolder + "{number}.json", site.List[site.ServiceRow, site.TotalMeta]{},
 		"A block of " + strconv.Itoa(site.RowsPerBlock) + " services, in the order of the slugs in the index."},
+	{"allow-rows", "/" + allowFolder + "{number}.json", site.List[site.Allowance, site.TotalMeta]{},
+		"What a policy for payments may allow of a block of services, in the order of the slugs in the index."},
 	{"column", "/" + columnsFolder + "{column}.json", site.One[[]any]{},
 		"One member of all services, in the order of the slugs in the index. The parameters in " + TableFile +
 			" name the column that they compare."},

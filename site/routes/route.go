@@ -59,6 +59,29 @@ func bestParams() []Param {
 // maxRecommendations is the maximum number of recommendations in a response.
 const maxRecommendations = 20
 
+// allowParams returns the parameters of /v1/allow. No file has a filtered list: each request is a scan.
+func allowParams() []Param {
+	var params []Param
+	for _, p := range rowFilters(RuleScan) {
+		switch p.Name {
+		case "category":
+			params = append(params, p)
+		case "network":
+			p.About = "Only services that accept payment on the network with this abbreviation, CAIP-2 id or name, and " +
+				"only their options on it"
+			params = append(params, p)
+		case "max_price_usd":
+			p.About = "Only services with a price of at most so many US dollars, and only their options of at most so many"
+			params = append(params, p)
+		case "verdict":
+			p.Values, p.Default, p.Compare, p.Words = site.AdviceLevels[:2], site.AdviceGood, CompareAtLeast, Words{}
+			p.About = "Only services with this verdict or a better one"
+			params = append(params, p)
+		}
+	}
+	return append(params, paramPerPage, paramPage)
+}
+
 // servicesParams returns the parameters of /v1/services. Lists by network, status and category are files, in the orders
 // of the contract; any other filter or order is a scan.
 func servicesParams() []Param {
@@ -101,6 +124,9 @@ var All = []Route{
 	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Omit: site.ColumnGone, Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
 			"reason. Services that match but are excluded are in meta, with reasons."},
+	{Name: "allow", Pattern: "/v1/allow", Rule: RuleScan, Ext: ".json", Omit: site.ColumnGone, Params: allowParams(),
+		About: "What a policy for payments may allow: the services that are safe to pay, by slug, with the hosts, " +
+			"recipients, tokens and prices of their endpoints."},
 	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",
 		About: "One service with its endpoints, prices, uptime and assessment."},
 	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json",
