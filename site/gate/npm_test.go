@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -320,4 +322,71 @@ func BenchmarkPackage(b *testing.B) {
 			b.Logf("%-8s p50 %.3f ms, p99 %.3f ms", name, ms[len(ms)/2], ms[len(ms)*99/100])
 		}
 	}
+}
+
+// TestPackageInBrowser asks a directory of another origin from a page, with the module that is published.
+func TestPackageInBrowser(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	chromium := lookPath(t, "chromium")
+	d := &madeDirectory{file: sampleFile(t)}
+	d.sign(1)
+	directory := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		if r.Method == http.MethodOptions {
+			t.Errorf("%s needs a preflight", r.URL)
+		}
+		d.ServeHTTP(w, r)
+	}))
+	defer directory.Close()
+	options, err := json.Marshal(map[string]any{"directory": directory.URL, "key": keyPEM(t, key), "unreachable": "refuse",
+		"maxAge": 1e15})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/index.mjs", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		http.ServeFile(w, r, "npm/dist/index.mjs")
+	})
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `<!doctype html><title>Test</title><body><script type="module">
+			import { createGate } from "/index.mjs";
+			const row = { network: "base", asset: %q, payTo: %q, amount: "1" };
+			const seen = await createGate(%s).check(row, %q).then((r) => r.verdict, (error) => error.stack);
+			await fetch("/seen", { method: "POST", body: seen });
+		</script>`, usdc, payTo, options, quote)
+	})
+	seen := make(chan string, 1)
+	mux.HandleFunc("/seen", func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		seen <- string(body)
+	})
+	page := httptest.NewServer(mux)
+	defer page.Close()
+	profile, err := os.MkdirTemp("", "gate") // t.TempDir would fail while the browser's processes still write
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile)
+	cmd := exec.CommandContext(t.Context(), chromium, "--headless", "--no-sandbox", "--disable-gpu",
+		"--remote-debugging-port=0", "--user-data-dir="+profile, page.URL+"/")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case verdict := <-seen:
+		if verdict != Match {
+			t.Errorf("the page got %s", verdict)
+		}
+	case err := <-ended:
+		t.Fatalf("the browser ended: %v", err)
+	}
+	_ = cmd.Process.Kill()
+	<-ended
 }
