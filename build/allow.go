@@ -67,19 +67,27 @@ func compareUSD(a, b *site.Decimal) int {
 
 func compareAtomic(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// allowWriter writes blocks of the allow-list, a row for each service in the order of slugs.
+// allowWriter writes blocks of the allow-list, a row for each service in the order of slugs, and its first page.
 type allowWriter struct {
 	block int
 	rows  [][]byte
 	total int
 	add   addFunc
+
+	page   [][]byte // the first rows of the list without a filter
+	passed int      // rows of that list
 }
 
 // addRow adds the row of the next service.
-func (w *allowWriter) addRow(a *site.Allowance) error {
+func (w *allowWriter) addRow(a *site.Allowance, isGone bool) error {
 	row, err := encode.Row(a)
 	if err != nil {
 		return err
+	}
+	if a.AdviceLevel == site.AdviceGood && !isGone {
+		if w.passed++; len(w.page) < site.PageSize {
+			w.page = append(w.page, row)
+		}
 	}
 	if w.rows = append(w.rows, row); len(w.rows) == site.RowsPerBlock {
 		return w.writeBlock()
@@ -87,12 +95,15 @@ func (w *allowWriter) addRow(a *site.Allowance) error {
 	return nil
 }
 
-// end writes the last block.
+// end writes the last block, and the page that answers a request without a filter. Any other is a scan.
 func (w *allowWriter) end() error {
-	if len(w.rows) == 0 {
-		return nil
+	if len(w.rows) > 0 {
+		if err := w.writeBlock(); err != nil {
+			return err
+		}
 	}
-	return w.writeBlock()
+	return addList(bare("allow", "").Key(), encode.Framing{}, w.page,
+		site.NewPaginationMeta(w.passed, 1, site.PageSize), w.add)
 }
 
 func (w *allowWriter) writeBlock() error {

@@ -184,7 +184,7 @@ func (s *services) add(j *job) error {
 	if !s.last.has(allowed.Slug) { // what was good may not be any more
 		allowed = newAllowance(&j.listing)
 	}
-	if err := s.allow.addRow(allowed); err != nil {
+	if err := s.allow.addRow(allowed, j.listing.Item.GoneSince != nil); err != nil {
 		return fmt.Errorf("write allow-list: %w", err)
 	}
 	if s.data != nil {

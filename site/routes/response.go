@@ -324,9 +324,10 @@ const (
 	dataIndex  = dataFolder + "datapackage.json"
 )
 
-// IsTable reports whether a file is a table: it is large, compressed by itself, and read by ranges.
+// IsTable reports whether a file is a table, or the one that payers ask: it is large, or needs no compression, and is
+// read by ranges.
 func IsTable(key string) bool {
-	return strings.HasPrefix(key, dataFolder) && slices.Contains([]string{".parquet", ".sqlite", ".gz"}, path.Ext(key))
+	return strings.HasPrefix(key, dataFolder) && slices.Contains([]string{".parquet", ".sqlite", ".gz", ".bin"}, path.Ext(key))
 }
 
 // ExpandPhase returns when a file is written into a folder that is already being read, so that no file links to a
