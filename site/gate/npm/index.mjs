@@ -188,7 +188,7 @@ export function createGate({ directory = "", copy, key, maxAge = 864e5, unreacha
       : await get(path).then((body) => parse(body).data.prices).catch(() => null);
     return {
       verdict, reason, observed: { amount: observed?.toString() ?? null, prices },
-      as_of: new Date(builtAt).toISOString(), evidence_url: directory && directory + path,
+      as_of: new Date(builtAt).toISOString(), evidence_url: directory && url && directory + path,
     };
   }
 
