@@ -47,13 +47,15 @@ func newMadeDirectory(t *testing.T, generation int) (*madeDirectory, string) {
 	return d, server.URL
 }
 
-func (d *madeDirectory) sign(generation int) {
+func (d *madeDirectory) sign(generation int) { d.signAs("20261130T040000Z-abcdef", generation, key) }
+
+func (d *madeDirectory) signAs(id string, generation int, with ed25519.PrivateKey) {
 	sum := sha256.Sum256(d.file[:HeaderSize])
-	text := fmt.Sprintf("tollbook gate\n%s\n%d\n%d\n%d\n%s\n", "20261130T040000Z-abcdef", generation, len(before), len(d.file),
+	text := fmt.Sprintf("tollbook gate\n%s\n%d\n%d\n%d\n%s\n", id, generation, len(before), len(d.file),
 		hex.EncodeToString(sum[:]))
-	d.checkpoint = map[string]any{"snapshot": "20261130T040000Z-abcdef", "generation": generation,
+	d.checkpoint = map[string]any{"snapshot": id, "generation": generation,
 		"gate":           map[string]any{"at": len(before), "size": len(d.file), "sha256": hex.EncodeToString(sum[:])},
-		"gate_signature": base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(text)))}
+		"gate_signature": base64.StdEncoding.EncodeToString(ed25519.Sign(with, []byte(text)))}
 }
 
 func (d *madeDirectory) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -301,6 +301,8 @@ var All = []Route{
 		About: "The formula of every judgment, so that anybody can repeat it."},
 	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html",
 		About: "How to check a snapshot's checksums and signature, and how to recompute a figure."},
+	{Name: "before-you-pay-page", Pattern: "/before-you-pay", Rule: RuleLiteral, Ext: ".html",
+		About: "How to check a payment before it is signed: verdicts, limits, and the file that answers."},
 	{Name: "owners-page", Pattern: "/owners", Rule: RuleLiteral, Ext: ".html",
 		About: "How the owner of a service corrects what is shown, and has a host left out."},
 	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html",
