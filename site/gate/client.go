@@ -112,17 +112,17 @@ func New(o Options) (*Client, error) {
 }
 
 // Check returns whether a payment for a resource is as the directory observed it. Its error wraps ErrUnavailable if there
-// is no verdict.
+// is no verdict. A text that is no URL is not listed.
 func (c *Client) Check(ctx context.Context, q Requirement, resource string) (Result, error) {
 	normal, err := listing.NormalURL(resource)
 	if err != nil {
-		return Result{}, fmt.Errorf("check payment for %.200q: %w: %w", resource, ErrUnavailable, err)
+		normal = ""
 	}
 	result, err := c.check(ctx, q, normal)
 	if err != nil {
 		return Result{}, fmt.Errorf("check payment for %.200q: %w", resource, err)
 	}
-	if c.o.Directory != "" {
+	if c.o.Directory != "" && normal != "" {
 		result.Evidence = c.o.Directory + "/v1/lookup/url/" + site.Hash(normal) + ".json"
 	}
 	return result, nil
@@ -167,15 +167,16 @@ func (c *Client) refresh(ctx context.Context, now time.Time) error {
 	if err == nil {
 		s, err = c.verify(text, func(cp *checkpoint) ([]byte, error) { return c.read(ctx, cp, 0, HeaderSize) })
 	}
+	if err == nil && c.state != nil && s.checkpoint.Generation < c.state.checkpoint.Generation {
+		err = fmt.Errorf("%w: the directory went back from generation %d to %d", ErrUnavailable,
+			c.state.checkpoint.Generation, s.checkpoint.Generation)
+	}
 	switch {
 	case err != nil && c.state != nil && now.Sub(c.state.header.BuiltAt) <= c.o.MaxAge:
 		c.state.readAt = now
 		return nil
 	case err != nil:
 		return err
-	case c.state != nil && s.checkpoint.Generation < c.state.checkpoint.Generation:
-		return fmt.Errorf("%w: the directory went back from generation %d to %d", ErrUnavailable,
-			c.state.checkpoint.Generation, s.checkpoint.Generation)
 	case c.state != nil && s.checkpoint.Gate.SHA256 == c.state.checkpoint.Gate.SHA256:
 		s.buckets = c.state.buckets
 	}

@@ -164,6 +164,10 @@ func TestClientOverTime(t *testing.T) {
 	check("warm", Match, 0)
 	now = now.Add(11 * time.Minute)
 	check("the checkpoint is read again", Match, 2)
+	d.sign(6)
+	now = now.Add(11 * time.Minute)
+	check("an older generation, and what was read is fresh", Match, 2)
+	d.sign(7)
 	now = now.Add(11 * time.Minute)
 	d.down.Store(true)
 	check("down", Match, 1)
@@ -176,6 +180,17 @@ func TestClientOverTime(t *testing.T) {
 	check("an older generation", "went back from generation 7 to 6", 2)
 	d.sign(8)
 	check("a newer one", Unknown+ReasonStale, 2)
+}
+
+func TestResourceThatIsNoURL(t *testing.T) {
+	c, err := New(Options{Copy: sampleCopy(t), Key: public, Now: func() time.Time { return builtAt.Add(hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Check(t.Context(), asked, "not a URL")
+	if want := (Result{Verdict: Unknown, Reason: ReasonUnlisted, AsOf: builtAt}); err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }
 
 func TestCopy(t *testing.T) {
