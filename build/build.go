@@ -296,7 +296,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	w := &snapshotWriter{
 		facts: facts, baseURL: o.Site.BaseURL, judged: judged, now: o.Now, renderer: renderer, previous: inputs,
 		aside: aside, last: last,
-		lookups: lookups, catalogue: catalogue, to: b, temp: folder.TempPath,
+		lookups: lookups, catalogue: catalogue, to: b, store: b.AddDataFile, temp: folder.TempPath,
 		progress: o.Progress, endpoints: endpoints,
 		details: func(from, to int) error {
 			part := facts.Services[from:to]

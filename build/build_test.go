@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -141,6 +142,14 @@ func buildTree(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]
 		facts: facts, judged: judged, now: now, catalogue: newCatalogue(),
 		lookups: newLookups(judged.Snapshot, filepath.Join(t.TempDir(), "lookups")),
 		to:      zip, aside: &setAside{}, last: &lastGood{},
+		store: func(name string, write func(io.Writer) error) (archive.DataFile, error) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				return archive.DataFile{}, err
+			}
+			_, err := zip.AddStored(name, bytes.NewReader(b.Bytes()), int64(b.Len()))
+			return archive.DataFile{}, err
+		},
 		temp:      func(name string) string { return filepath.Join(t.TempDir(), name) },
 		endpoints: complete, details: func(int, int) error { return nil },
 	}

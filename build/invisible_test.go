@@ -221,7 +221,7 @@ func checkVisible(t *testing.T, zip string) (escaped int) {
 			t.Fatal(err)
 		}
 		switch path.Ext(name) {
-		case ".png", ".ico", ".woff2", ".sqlite": // a SQLite file has the rows of the Parquet files
+		case ".png", ".ico", ".woff2", ".bin", ".sqlite": // a SQLite file has the rows of the Parquet files
 			continue
 		case ".parquet":
 			data = tableTexts(t, name, data)

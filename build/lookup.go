@@ -8,6 +8,7 @@ import (
 	"tollbook/build/judge/price"
 	"tollbook/site"
 	"tollbook/site/encode"
+	"tollbook/site/gate"
 	"tollbook/site/listing"
 	"tollbook/site/routes"
 )
@@ -28,6 +29,7 @@ type lookups struct {
 	snapshot   *site.Snapshot
 	rows       rowFile // of addresses
 	addresses  map[string]*addressRow
+	gate       gate.Writer
 	recipients map[string]*site.RecipientLookup
 	provenance int // bytes that the provenance adds to each response
 }
@@ -80,6 +82,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 		if a.services[0] != int32(i) {
 			continue
 		}
+		x.addGate(normal, l, endpoints)
 		row, err := x.encodeAddress(normal, l, endpoints, a.services[1:])
 		if err != nil {
 			return fmt.Errorf("%.100s: %w", normal, err)
@@ -87,6 +90,21 @@ func (x *lookups) add(i int, l *site.Listing) error {
 		a.row = x.rows.add(row)
 	}
 	return nil
+}
+
+// addGate adds a URL to the file that payers ask before they sign, with the verdict of the look-up.
+func (x *lookups) addGate(normal string, l *site.Listing, endpoints []int) {
+	of := newAddressLookup(normal, l, endpoints)
+	var options []gate.Option
+	for _, j := range endpoints {
+		for _, p := range l.Detail.Endpoints[j].Pricing {
+			if p.NetworkCAIP2 != nil {
+				options = append(options, gate.Option{Network: *p.NetworkCAIP2, Asset: p.AssetAddress, PayTo: p.PayTo,
+					Amount: p.Price})
+			}
+		}
+	}
+	x.gate.Add(normal, gate.LevelOf(of.Verdict, of.Payable), options)
 }
 
 // addPrices adds an endpoint to each recipient that it names now. If two addresses differ in case only, the row has the

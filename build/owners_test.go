@@ -190,6 +190,7 @@ func kindOf(name string) (string, reflect.Type) {
 	}
 	for prefix, body := range map[string]any{
 		"v1/rows/":          site.List[site.ServiceRow, site.TotalMeta]{},
+		"v1/allow/rows/":    site.List[site.Allowance, site.TotalMeta]{},
 		"v1/lookup/url/":    site.List[shardRow[site.AddressLookup], site.TotalMeta]{},
 		"v1/lookup/pay-to/": site.List[shardRow[site.RecipientLookup], site.TotalMeta]{},
 	} {

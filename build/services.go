@@ -70,6 +70,7 @@ type services struct {
 	lookups   *lookups
 	catalogue *catalogue
 	rows      *rowWriter
+	allow     *allowWriter
 	picks     directory.Picks
 	totals    map[string]int     // of lists; receives the number of changes of each service
 	published []checks.Published // of the services that were judged, by slug
@@ -178,6 +179,13 @@ func (s *services) add(j *job) error {
 	}
 	if err := s.rows.addRow(j.row); err != nil {
 		return fmt.Errorf("write rows: %w", err)
+	}
+	allowed := &site.Allowance{Slug: j.listing.Item.Slug, Hosts: []string{}, Options: []site.AllowedOption{}}
+	if !s.last.has(allowed.Slug) { // what was good may not be any more
+		allowed = newAllowance(&j.listing)
+	}
+	if err := s.allow.addRow(allowed, j.listing.Item.GoneSince != nil); err != nil {
+		return fmt.Errorf("write allow-list: %w", err)
 	}
 	if s.data != nil {
 		if err := s.data(&j.listing, s.facts.Services[j.place].Endpoints); err != nil {

@@ -3,11 +3,13 @@ package build
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"tollbook/build/data/figure"
 	"tollbook/build/judge"
 	"tollbook/build/judge/directory"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
@@ -33,7 +35,8 @@ type snapshotWriter struct {
 	catalogue *catalogue // likewise
 	to        tree
 	temp      func(name string) string // the path of a temporary file
-	data      addService               // may be nil, as dataset
+	store     storeFile
+	data      addService // may be nil, as dataset
 	dataset   func(record recordFunc) (*site.Dataset, error)
 	progress  func(done, total int) // may be nil
 
@@ -85,6 +88,9 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := w.lookups.write(add); err != nil {
 		return fmt.Errorf("write look-ups: %w", err)
 	}
+	if err := w.writeGate(); err != nil {
+		return fmt.Errorf("write gate: %w", err)
+	}
 	if err := writeFacilitators(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write facilitators: %w", err)
 	}
@@ -122,6 +128,22 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 		return fmt.Errorf("write documents: %w", err)
 	}
 	return nil
+}
+
+// storeFile adds a file that the zip stores as it is, so that readers can ask for a part of it.
+type storeFile func(name string, write func(io.Writer) error) (archive.DataFile, error)
+
+// writeGate writes the file that payers ask before they sign.
+func (w *snapshotWriter) writeGate() error {
+	body, err := w.lookups.gate.Encode(w.now)
+	if err != nil {
+		return err
+	}
+	_, err = w.store(archive.GateFile, func(to io.Writer) error {
+		_, err := to.Write(body)
+		return err
+	})
+	return err
 }
 
 // newIndex returns the index without the totals of lists, which are counted when the lists are written.
@@ -162,6 +184,7 @@ func (w *snapshotWriter) writeServices(ctx context.Context, rows *rowWriter, tot
 	s := services{
 		facts: w.facts, judged: w.judged, now: w.now, renderer: w.renderer, previous: w.previous, aside: w.aside,
 		last: w.last, lookups: w.lookups, catalogue: w.catalogue, rows: rows,
+		allow: &allowWriter{total: len(w.facts.Services), add: to.Add},
 		picks: directory.Picks{}, totals: totals, to: to, data: w.data, progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
@@ -170,6 +193,9 @@ func (w *snapshotWriter) writeServices(ctx context.Context, rows *rowWriter, tot
 	w.published, w.picks = s.published, s.picks
 	if err := s.rows.end(); err != nil {
 		return fmt.Errorf("write columns: %w", err)
+	}
+	if err := s.allow.end(); err != nil {
+		return fmt.Errorf("write allow-list: %w", err)
 	}
 	if err := w.catalogue.end(to.Add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)

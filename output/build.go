@@ -207,7 +207,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id,
 			b.previous.Digest, sum.Digest)
 	}
-	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
+	r.Summary, r.Checkpoint = sum, b.next(id, sum)
 	// A crash here leaves a temporary zip; the next Begin removes it.
 
 	if err := readBack(b.file.Name(), b.sum); err != nil {
@@ -276,12 +276,13 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 }
 
 // next returns the checkpoint that names the snapshot id.
-func (b *Build) next(id, digest string) archive.Checkpoint {
+func (b *Build) next(id string, of archive.Summary) archive.Checkpoint {
 	if b.previous.Snapshot == id {
 		return b.previous
 	}
 	c := archive.Checkpoint{
-		Snapshot: id, Generation: b.previous.Generation + 1, Digest: digest, Erased: max(b.previous.Erased, b.erased),
+		Snapshot: id, Generation: b.previous.Generation + 1, Digest: of.Digest, Gate: of.Gate,
+		Erased:  max(b.previous.Erased, b.erased),
 		BuiltAt: b.opts.Now.UTC().Format(archive.TimeLayout), NextAt: b.opts.Next.UTC().Format(archive.TimeLayout),
 	}
 	if b.previous.Snapshot != "" {

@@ -277,6 +277,10 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err := archive.Verify(ctx, tree, ""); err != nil {
 		return r, fmt.Errorf("snapshot %s: %w", id, err)
 	}
+	gate, err := tree.Gate()
+	if err != nil {
+		return r, fmt.Errorf("snapshot %s: %w", id, err)
+	}
 	steps.Done(ctx, "snapshot checked", "files", len(tree.Names()))
 	if t.checkpoint.Snapshot > id {
 		t.record.Withdrawn = max(t.record.Withdrawn, t.checkpoint.Snapshot)
@@ -284,7 +288,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	// The next build was due at a time that is now past.
 	at := built.Format(archive.TimeLayout)
 	r.Checkpoint, r.Moved, err = p.commit(ctx, held, t,
-		archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
+		archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest(), Gate: gate})
 	if err != nil {
 		return r, err
 	}

@@ -104,7 +104,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 			return c, false, err
 		}
 	}
-	digest, err := d.verifySnapshot(ctx, id)
+	digest, gate, err := d.verifySnapshot(ctx, id)
 	if err != nil {
 		return c, false, err
 	}
@@ -137,7 +137,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, o RollbackOptions) (
 	at := built.Format(archive.TimeLayout)
 	c = archive.Checkpoint{
 		Snapshot: id, Previous: &before.Snapshot, Generation: before.Generation + 1, BuiltAt: at, NextAt: at,
-		Digest: digest,
+		Digest: digest, Gate: gate,
 		Erased: before.Erased, // a rollback restores no pack
 	}
 	c = c.Sign(o.Key)
@@ -164,21 +164,22 @@ func (d *Folder) checkListed(current, id string, listed func(archive.Tree) ([]st
 }
 
 // verifySnapshot reads and checks the whole zip of a snapshot. It returns the digest, which must match the id.
-func (d *Folder) verifySnapshot(ctx context.Context, id string) (digest string, err error) {
+func (d *Folder) verifySnapshot(ctx context.Context, id string) (digest string, gate *archive.Gate, err error) {
 	z, err := archive.OpenZipFile(d.snapshotPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("snapshot %s: %w", id, ErrNotRetained)
+		return "", nil, fmt.Errorf("snapshot %s: %w", id, ErrNotRetained)
 	}
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer z.Close()
 	built, _ := archive.ParseSnapshotID(id)
 	if digest = z.Digest(); archive.SnapshotID(built, digest) != id {
-		return "", fmt.Errorf("snapshot %s: %w: its digest is %s", id, archive.ErrDamaged, digest)
+		return "", nil, fmt.Errorf("snapshot %s: %w: its digest is %s", id, archive.ErrDamaged, digest)
 	}
 	if err := archive.Verify(ctx, z, digest); err != nil {
-		return "", fmt.Errorf("snapshot %s: %w", id, err)
+		return "", nil, fmt.Errorf("snapshot %s: %w", id, err)
 	}
-	return digest, nil
+	gate, err = z.Gate()
+	return digest, gate, err
 }

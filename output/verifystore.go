@@ -111,6 +111,9 @@ func (v *verifier) run(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := v.gate(c, tree); err != nil {
+		return err
+	}
 	steps.Done(ctx, "checkpoint and directory read", "files", len(tree.Names()))
 	if err := v.members(ctx, tree, archive.SnapshotName(c.Snapshot)); err != nil {
 		return err
@@ -130,6 +133,23 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	steps.Done(ctx, "expanded objects read", "objects", v.result.Objects)
 	return nil
+}
+
+// gate compares what the checkpoint says of the file that payers ask with the snapshot, and verifies its signature with
+// the expected key.
+func (v *verifier) gate(c archive.Checkpoint, z *archive.ZipFile) error {
+	got, err := z.Gate()
+	switch {
+	case err != nil:
+	case (got == nil) != (c.Gate == nil) || got != nil && *got != *c.Gate:
+		err = fmt.Errorf("%w: the checkpoint has another place or sum of %s", archive.ErrDamaged, archive.GateFile)
+	case got != nil && v.o.Key != nil:
+		err = c.VerifyGate(v.o.Key)
+	}
+	if err == nil {
+		return nil
+	}
+	return v.report(archive.CheckpointFile, err)
 }
 
 // signature verifies the signature of the checkpoint with the expected key. The key in the snapshot, which is nil if it

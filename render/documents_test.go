@@ -436,7 +436,7 @@ func TestDollarsHaveOneType(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(map[string]map[string][]string{
-		"price_usd": {"number": {"CompactAssessment", "Economics", "Pick", "PriceObservation", "PricePoint"},
+		"price_usd": {"number": {"AllowedOption", "CompactAssessment", "Economics", "Pick", "PriceObservation", "PricePoint"},
 			"string": {"ConflictSide", "LookupPrice", "PricingEntry", "Recommendation", "RowEndpoint", "SearchEndpoint"}},
 		"median_usd":       {"number": {"CategoryPrices", "NetworkPrices"}, "string": {"SettledPrice"}},
 		"median_price_usd": {"number": {"StatsPricing"}, "string": {"RankingMeta"}},

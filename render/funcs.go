@@ -98,7 +98,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"methodology": methodologyRoute,
 		"networks":    networksRoute, "owners": ownersRoute, "reference": referenceRoute, "search": searchRoute,
 		"sources": sourcesRoute, "status": statusRoute, "submit": submitRoute, "suggest": suggestRoute,
-		"data": dataRoute, "verify": "verify-page", "types": typesRoute, "files": referenceFilesRoute,
+		"data": dataRoute, "beforeYouPay": "before-you-pay-page", "verify": "verify-page", "types": typesRoute, "files": referenceFilesRoute,
 	} {
 		href := p.href(bareKey(route, ""))
 		funcs[name] = func() string { return href }

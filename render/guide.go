@@ -19,6 +19,7 @@ var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
 	{verifyRoute, "pages/verify.md"},
+	{"before-you-pay-page", "pages/before-you-pay.md"},
 	{ownersRoute, "pages/owners.md"},
 	{"hosting-page", "pages/hosting.md"},
 	{"costs-page", "pages/costs.md"},

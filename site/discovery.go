@@ -141,7 +141,8 @@ type RecipientLookup struct {
 	ServiceCount int `json:"service_count"`
 	// Services that are paid at this address, by slug.
 	Services []RecipientService `json:"services"`
-	Clipped  bool               `json:"clipped"`
+	// As [AddressLookup.Clipped].
+	Clipped bool `json:"clipped"`
 }
 
 // RecipientService is a service that is paid at a recipient's address.

@@ -23,6 +23,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/gate"
 	"tollbook/site/listing"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -118,8 +119,8 @@ func readColumn(t *testing.T, h http.Handler, table, key, column string) map[str
 }
 
 // checkDoors checks for each service of a directory that the record, the list, the search, the page, its Markdown, its
-// feed, the badge, the card, the tables, the look-ups, the commands check and show, /v1/best, the picks and the tools of
-// MCP say the same about paying it. It returns the number of services by level.
+// feed, the badge, the card, the tables, the look-ups, the gate, the allow-list, the commands check and show, /v1/best, the picks and the
+// tools of MCP say the same about paying it. It returns the number of services by level.
 func checkDoors(t *testing.T, handler http.Handler, directory string) map[string]int {
 	t.Helper()
 	server, err := mcp.New(mcp.Options{Reader: handler, Version: "test"})
@@ -149,6 +150,10 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 		}
 		return text.String()
 	}
+	asked, err := gate.New(gate.Options{Directory: directory, Unverified: true, MaxAge: 100 * 365 * 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
 	colors := map[string]string{site.AdviceGood: "#1b7a48", site.AdviceCaution: "#8f5600",
 		site.AdviceDoNotPay: "#b3261e", site.AdviceUnknown: "#646a75"}
 	verdicts := map[string]string{site.AdviceGood: verdictListed, site.AdviceCaution: verdictListed,
@@ -168,6 +173,17 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 			if pick != nil && (i < 0 || rows[i].AdviceLevel != site.AdviceGood) {
 				t.Errorf("%s is picked for %s", pick.Slug, tag.Tag)
 			}
+		}
+	}
+	allowed := map[string]site.Allowance{}
+	for page := 1; ; page++ {
+		list := readDirectory[site.List[site.Allowance, site.PaginationMeta]](t, handler,
+			fmt.Sprintf("/v1/allow?verdict=caution&per_page=100&page=%d", page))
+		for _, a := range list.Data {
+			allowed[a.Slug] = a
+		}
+		if page >= list.Meta.TotalPages {
+			break
 		}
 	}
 	services := readColumn(t, handler, "services", "slug", "advice_level")
@@ -288,6 +304,17 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 			} else if want == verdictListed {
 				want = resultUnknown
 			}
+			passes := map[string]string{verdictListed: gate.Match, resultDanger: gate.Danger, resultUnknown: gate.Unknown}[want]
+			for _, p := range found.Prices {
+				if p.NetworkCAIP2 == nil {
+					continue
+				}
+				r, err := asked.Check(t.Context(), gate.Requirement{Network: *p.NetworkCAIP2, Asset: p.AssetAddress, PayTo: p.PayTo,
+					Amount: p.Price}, address)
+				if err != nil || r.Verdict != passes {
+					t.Errorf("%s is %s: the gate says of %s: %+v, %v, want %s", row.Slug, level, address, r, err, passes)
+				}
+			}
 			_, printed := runReader(t, "check", address, "--json", "--directory", directory)
 			var got struct{ Verdict string }
 			if err := json.Unmarshal([]byte(strings.SplitN(printed, "\ntollbook: ", 2)[0]), &got); err != nil {
@@ -301,6 +328,11 @@ func checkDoors(t *testing.T, handler http.Handler, directory string) map[string
 				!strings.Contains(text, words) {
 				t.Errorf("%s is %s: MCP says of %s: %s", row.Slug, level, address, text)
 			}
+		}
+		a, isAllowed := allowed[row.Slug]
+		if isAllowed != (verdicts[level] == verdictListed) || len(a.Options) > 0 && payable == 0 ||
+			isAllowed && a.AdviceLevel != level {
+			t.Errorf("%s is %s with %d endpoints that clients can pay: the allow-list has %+v", row.Slug, level, payable, a)
 		}
 		if level == site.AdviceGood && payable == 0 {
 			t.Errorf("%s is good, and clients can pay none of its endpoints", row.Slug)

@@ -23,7 +23,8 @@ import (
 
 // newReaderCommands returns the commands.
 func newReaderCommands() []*cobra.Command {
-	return []*cobra.Command{newFindCommand(), newBestCommand(), newShowCommand(), newCheckCommand()}
+	return []*cobra.Command{newFindCommand(), newBestCommand(), newShowCommand(), newCheckCommand(),
+		newAllowListCommand()}
 }
 
 // whichDirectory is the part of each command's help about --directory.
@@ -41,9 +42,11 @@ type options struct {
 // AddFlags adds --directory, --data and --json.
 func (o *options) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
-	settings.AddFlag(f, "directory", &o.Directory)
+	o.addDirectory(f)
 	f.BoolVar(&o.JSON, "json", false, "print JSON")
 }
+
+func (o *options) addDirectory(f *pflag.FlagSet) { settings.AddFlag(f, "directory", &o.Directory) }
 
 // validate checks the flags. A --data on the command line wins over a directory from a variable or the file.
 func (o *options) validate(f *pflag.FlagSet) error {

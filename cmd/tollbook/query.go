@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -137,13 +138,19 @@ func (q *directoryQuery) label(param string) string {
 // get sends the request for a text. Networks and categories are resolved by the directory's own lists. The directory
 // must not ignore a filter, so an unknown parameter is an error.
 func (q *directoryQuery) get(ctx context.Context, r *directory.Reader, text string) (body []byte, values url.Values, err error) {
+	return q.getWith(ctx, r, text, url.Values{"strict": {"1"}})
+}
+
+// getWith sends the request for a text with further parameters.
+func (q *directoryQuery) getWith(ctx context.Context, r *directory.Reader, text string, more url.Values) (body []byte,
+	values url.Values, err error) {
 	if values, err = q.encode(text); err != nil {
 		return nil, nil, err
 	}
 	if err := resolve(ctx, r, values); err != nil {
 		return nil, nil, err
 	}
-	sent := url.Values{"strict": {"1"}}
+	sent := maps.Clone(more)
 	for name, value := range values {
 		sent[name] = value
 	}

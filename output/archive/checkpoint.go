@@ -32,6 +32,10 @@ type Checkpoint struct {
 	// Key is the KeyID of the key that signed; nil without a signature, or if an older program signed. The signature
 	// does not cover it: it only helps to tell another key from a changed checkpoint.
 	Key *string `json:"key,omitempty"`
+
+	// Gate is where the snapshot's zip has its GateFile; nil if it has none. It has a signature of its own.
+	Gate          *Gate   `json:"gate,omitempty"`
+	GateSignature *string `json:"gate_signature,omitempty"`
 }
 
 // SnapshotID returns the id of a snapshot: the second when it was built and the first digits of its digest.
@@ -89,6 +93,11 @@ func (c Checkpoint) check() error {
 	if c.Key != nil {
 		if b, err := hex.DecodeString(*c.Key); err != nil || len(b) != keyIDBytes {
 			return fmt.Errorf("key %.60q is not the id of a key", *c.Key)
+		}
+	}
+	if c.Gate != nil {
+		if err := c.Gate.check(); err != nil {
+			return err
 		}
 	}
 	for _, s := range []string{c.BuiltAt, c.NextAt} {

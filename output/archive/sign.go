@@ -33,8 +33,9 @@ func (c Checkpoint) signedText() []byte {
 		c.BuiltAt, c.NextAt, c.Digest, c.Erased)
 }
 
-// Sign returns the checkpoint with its signature; without one if key is nil.
+// Sign returns the checkpoint with its signature and that of its gate; without them if key is nil.
 func (c Checkpoint) Sign(key ed25519.PrivateKey) Checkpoint {
+	c.signGate(key)
 	c.Signature, c.Key = nil, nil
 	if key == nil {
 		return c

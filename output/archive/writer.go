@@ -49,6 +49,7 @@ type Summary struct {
 	CompressedBytes int64  // of their contents as the zip stores them
 	Copied          int    // members copied from the previous zip without compressing
 	Digest          string // SHA-256 of SHA256SUMS in hex; the same names and contents have the same digest
+	Gate            *Gate  // nil without a GateFile that was added stored
 }
 
 // queued is a member that waits to be written.
@@ -105,8 +106,14 @@ func (z *ZipWriter) AddStored(name string, from io.ReaderAt, size int64) (Sum, e
 	}
 	p := Packed{sum: Sum(sum.Sum(nil)), crc: crc.Sum32(), size: int(size)}
 	if z.err = z.writeHeader(name, p, size); z.err == nil {
+		at := z.at
 		n, err := io.Copy(z.out, io.NewSectionReader(from, 0, size))
 		z.at += n
+		if err == nil && name == GateFile {
+			if z.summary.Gate, err = newGate(from, 0, size); z.summary.Gate != nil {
+				z.summary.Gate.At = at
+			}
+		}
 		if err != nil || n != size { // the header promises more
 			z.err = fmt.Errorf("write %s: %w", name, cmp.Or(err, io.ErrUnexpectedEOF))
 		}

@@ -242,11 +242,16 @@ func (i *Index) Has(q Query) bool {
 
 const (
 	rowsFolder    = "v1/rows/"
+	allowFolder   = "v1/allow/rows/"
 	columnsFolder = "v1/columns/"
 )
 
 // RowsKey returns the key of the nth block of rows, from 0.
 func RowsKey(n int) string { return rowsFolder + strconv.Itoa(n) + ".json" }
+
+// AllowKey returns the key of the nth block of the allow-list, from 0. Its rows are those of the services in the block of
+// rows with the same number.
+func AllowKey(n int) string { return allowFolder + strconv.Itoa(n) + ".json" }
 
 // ColumnKey returns the key of a column.
 func ColumnKey(name string) string { return columnsFolder + name + ".json" }
@@ -254,9 +259,11 @@ func ColumnKey(name string) string { return columnsFolder + name + ".json" }
 // HasScanKey reports whether key is the key of a block of rows or of a column, of services or of the catalogue.
 func (i *Index) HasScanKey(key string) bool {
 	stem, isJSON := strings.CutSuffix(key, ".json")
-	if number, ok := strings.CutPrefix(stem, rowsFolder); ok && isJSON {
-		n, err := strconv.Atoi(number)
-		return err == nil && RowsKey(n) == key && n >= 0 && n*site.RowsPerBlock < len(i.Slugs)
+	for _, folder := range []string{rowsFolder, allowFolder} {
+		if number, ok := strings.CutPrefix(stem, folder); ok && isJSON {
+			n, err := strconv.Atoi(number)
+			return err == nil && strconv.Itoa(n) == number && n >= 0 && n*site.RowsPerBlock < len(i.Slugs)
+		}
 	}
 	name, ok := strings.CutPrefix(stem, columnsFolder)
 	return ok && isJSON && site.ColumnByName(name) != nil || hasCatalogueKey(key)

@@ -16,6 +16,7 @@ import (
 var Responses = map[string]any{
 	"services":       site.List[site.ServiceListItem, site.ServicesMeta]{},
 	"search":         site.List[site.SearchResult, site.SearchMeta]{},
+	"allow":          site.List[site.Allowance, site.PaginationMeta]{},
 	"best":           site.List[site.Recommendation, site.RankingMeta]{},
 	"service":        site.One[site.ServiceDetail]{},
 	"uptime":         site.One[[]site.UptimeDataPoint]{},
@@ -107,6 +108,8 @@ var Files = []File{
 		"A block of the log of one type of a service's change records."},
 	{"rows", "/" + rowsFolder + "{number}.json", site.List[site.ServiceRow, site.TotalMeta]{},
 		"A block of " + strconv.Itoa(site.RowsPerBlock) + " services, in the order of the slugs in the index."},
+	{"allow-rows", "/" + allowFolder + "{number}.json", site.List[site.Allowance, site.TotalMeta]{},
+		"What a policy for payments may allow of a block of services, in the order of the slugs in the index."},
 	{"column", "/" + columnsFolder + "{column}.json", site.One[[]any]{},
 		"One member of all services, in the order of the slugs in the index. The parameters in " + TableFile +
 			" name the column that they compare."},
@@ -261,6 +264,7 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2",
 
 	".parquet": "application/vnd.apache.parquet",
+	".bin":     "application/octet-stream",
 	".sqlite":  "application/vnd.sqlite3",
 	".gz":      "application/gzip",
 }
@@ -321,9 +325,10 @@ const (
 	dataIndex  = dataFolder + "datapackage.json"
 )
 
-// IsTable reports whether a file is a table: it is large, compressed by itself, and read by ranges.
+// IsTable reports whether a file is a table, or the one that payers ask: it is large, or needs no compression, and is
+// read by ranges.
 func IsTable(key string) bool {
-	return strings.HasPrefix(key, dataFolder) && slices.Contains([]string{".parquet", ".sqlite", ".gz"}, path.Ext(key))
+	return strings.HasPrefix(key, dataFolder) && slices.Contains([]string{".parquet", ".sqlite", ".gz", ".bin"}, path.Ext(key))
 }
 
 // ExpandPhase returns when a file is written into a folder that is already being read, so that no file links to a

@@ -59,6 +59,22 @@ func bestParams() []Param {
 // maxRecommendations is the maximum number of recommendations in a response.
 const maxRecommendations = 20
 
+// allowParams returns the parameters of /v1/allow. No file has a filtered list: each request is a scan.
+func allowParams() []Param {
+	var params []Param
+	for _, p := range rowFilters(RuleScan) {
+		switch p.Name {
+		case "category", "network", "max_price_usd":
+			params = append(params, p)
+		case "verdict":
+			p.Values, p.Default, p.Compare, p.Words = site.AdviceLevels[:2], site.AdviceGood, CompareAtLeast, Words{}
+			p.About = "Only services with this verdict or a better one"
+			params = append(params, p)
+		}
+	}
+	return append(params, paramPerPage, paramPage)
+}
+
 // servicesParams returns the parameters of /v1/services. Lists by network, status and category are files, in the orders
 // of the contract; any other filter or order is a scan.
 func servicesParams() []Param {
@@ -101,6 +117,9 @@ var All = []Route{
 	{Name: "best", Pattern: "/v1/best", Rule: RuleRank, Ext: ".json", Omit: site.ColumnGone, Params: bestParams(),
 		About: "Recommended services for a need, best first, each with its score, the parts of the score and the " +
 			"reason. Services that match but are excluded are in meta, with reasons."},
+	{Name: "allow", Pattern: "/v1/allow", Rule: RuleScan, Ext: ".json", Omit: site.ColumnGone, Params: allowParams(),
+		About: "What a policy for payments may allow: the services that are safe to pay, by slug, with the hosts, " +
+			"recipients, tokens and prices of their endpoints."},
 	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json",
 		About: "One service with its endpoints, prices, uptime and assessment."},
 	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json",
@@ -282,6 +301,8 @@ var All = []Route{
 		About: "The formula of every judgment, so that anybody can repeat it."},
 	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html",
 		About: "How to check a snapshot's checksums and signature, and how to recompute a figure."},
+	{Name: "before-you-pay-page", Pattern: "/before-you-pay", Rule: RuleLiteral, Ext: ".html",
+		About: "How to check a payment before it is signed: verdicts, limits, and the file that answers."},
 	{Name: "owners-page", Pattern: "/owners", Rule: RuleLiteral, Ext: ".html",
 		About: "How the owner of a service corrects what is shown, and has a host left out."},
 	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html",

@@ -166,20 +166,20 @@ const columns = (() => {
 		const sorted = (request, places, name) =>
 			sort(request, places, tables.orders.find((o) => o.name === name), column);
 
-		// rows returns the parts of the rows at places.
+		// rows returns the parts of the rows at places, or the rows of another folder as split reads them.
 		const size = tables.rows_per_block;
-		const splitBlock = (block) => (file) => {
-			const rows = splitFrame(file)[0].map(splitRow);
+		const splitBlock = (block, split) => (file) => {
+			const rows = splitFrame(file)[0];
 			if (rows.length !== Math.min(size, n - block * size)) throw new Error(`a block of ${rows.length} rows`);
-			rows.forEach(({ item }, i) => {
+			rows.forEach((row, i) => {
 				const slug = slugs?.[block * size + i];
-				if (slug !== undefined && !item.startsWith(`"slug":"${slug}"`)) throw new Error(`no row of ${slug}`);
+				if (slug !== undefined && !row.startsWith(`{"slug":"${slug}"`)) throw new Error(`no row of ${slug}`);
 			});
-			return rows;
+			return rows.map(split);
 		};
-		const rows = (places) => Promise.all(places.map(async (place) => {
+		const rows = (places, folder = "v1/rows/", split = splitRow) => Promise.all(places.map(async (place) => {
 			const block = Math.floor(place / size);
-			return (await load(`v1/rows/${block}.json`, splitBlock(block)))[place % size];
+			return (await load(`${folder}${block}.json`, splitBlock(block, split)))[place % size];
 		}));
 
 		const termIndex = () => load("v1/terms.json", (file) => {

@@ -241,11 +241,18 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 	if err != nil {
 		return cutResponse{}, err
 	}
+	offset, limit := q.Window()
+	from, to := min(offset, len(places)), min(offset+limit, len(places))
+	if q.Route.Name == "allow" { // by slug, as places are
+		lines, err := h.allowed(snap, index, places[from:to])
+		if err != nil {
+			return cutResponse{}, err
+		}
+		return newPage(q.Route.Framing, lines, routes.WindowMeta(q, len(places)), len(places))
+	}
 	if err := search.Sort(places, site.OrderByName(q.Text("sort")), q, read); err != nil {
 		return cutResponse{}, err
 	}
-	offset, limit := q.Window()
-	from, to := min(offset, len(places)), min(offset+limit, len(places))
 	rows, err := h.serviceRows(snap, index, places[from:to])
 	if err != nil {
 		return cutResponse{}, err
@@ -255,6 +262,20 @@ func (h *handler) scan(snap *output.Snapshot, index *routes.Index, q routes.Quer
 		lines[i] = row.Line(q.Has("include", site.IncludeAssessment))
 	}
 	return newPage(q.Route.Framing, lines, routes.WindowMeta(q, len(places)), len(places))
+}
+
+// allowed returns the rows of the allow-list for the services at some places.
+func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, places []int32) ([][]byte, error) {
+	lines := make([][]byte, len(places))
+	for i, place := range places {
+		number := int(place) / site.RowsPerBlock
+		block, err := h.rowBlock(snap, index, routes.AllowKey(number), number)
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = block.rows[int(place)%site.RowsPerBlock]
+	}
+	return lines, nil
 }
 
 // columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length. A
@@ -280,7 +301,7 @@ func (h *handler) serviceRows(snap *output.Snapshot, index *routes.Index, places
 	rows := make([]site.RowParts, len(places))
 	for i, place := range places {
 		number := int(place) / site.RowsPerBlock
-		block, err := h.rowBlock(snap, index, number)
+		block, err := h.rowBlock(snap, index, routes.RowsKey(number), number)
 		if err != nil {
 			return nil, err
 		}
@@ -293,9 +314,8 @@ func (h *handler) serviceRows(snap *output.Snapshot, index *routes.Index, places
 	return rows, nil
 }
 
-// rowBlock reads a block of rows, which must be those of the slugs at its places.
-func (h *handler) rowBlock(snap *output.Snapshot, index *routes.Index, number int) (*fileRows, error) {
-	key := routes.RowsKey(number)
+// rowBlock reads a block of rows, which must be those of the slugs at its places. number is that of the block.
+func (h *handler) rowBlock(snap *output.Snapshot, index *routes.Index, key string, number int) (*fileRows, error) {
 	block, err := readCachedFile(h, snap, key, "rows", func(data []byte) (*fileRows, error) {
 		rows, _, err := encode.Framing{}.Split(data)
 		return &fileRows{rows: rows, bytes: len(data)}, err
@@ -474,7 +494,7 @@ func (h *handler) readColumn(snap *output.Snapshot, name string, n int) (*search
 
 // readRow returns the row of the service at a place.
 func (h *handler) readRow(snap *output.Snapshot, index *routes.Index, place int) (*site.ServiceRow, error) {
-	block, err := h.rowBlock(snap, index, place/site.RowsPerBlock)
+	block, err := h.rowBlock(snap, index, routes.RowsKey(place/site.RowsPerBlock), place/site.RowsPerBlock)
 	if err != nil {
 		return nil, err
 	}

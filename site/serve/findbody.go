@@ -64,7 +64,7 @@ func (h *handler) namedFile(s *slot, v *snapshotInfo, snap *output.Snapshot, key
 // hasNoFile reports whether a request may have no file even without parameters.
 func hasNoFile(r *routes.Route) bool {
 	return r.Rule == routes.RuleTrim || r.Rule == routes.RuleRank || r.Rule == routes.RuleCatalogue ||
-		r.Rule == routes.RuleFind
+		r.Rule == routes.RuleFind || r.Rule == routes.RuleScan
 }
 
 // mustHave reports whether every complete snapshot with this index has a file for q.
@@ -75,7 +75,7 @@ func mustHave(index *routes.Index, q routes.Query) bool {
 	switch q.Route.Rule {
 	case routes.RuleTrim:
 		return !q.NeedsTrim()
-	case routes.RuleRank, routes.RuleCatalogue, routes.RuleFind:
+	case routes.RuleRank, routes.RuleCatalogue, routes.RuleFind, routes.RuleScan:
 		return false
 	}
 	if q.Route.Ext == ".html" && q.Paged() {

@@ -155,9 +155,6 @@ func fileParams(r *routes.Route) (params []*routes.Param) {
 
 // addRoute adds the maps of a route, unless serve gets all its requests.
 func (d *nginxData) addRoute(r *routes.Route) {
-	if !hasFiles(r) {
-		return
-	}
 	pattern, match := "^"+regexp.QuoteMeta(r.Pattern), quote(r.Pattern)
 	if head, rest, ok := strings.Cut(r.Pattern, "{"); ok {
 		name, tail, _ := strings.Cut(rest, "}")
@@ -165,10 +162,10 @@ func (d *nginxData) addRoute(r *routes.Route) {
 		match = quote("~" + pattern + "$")
 	}
 	paged := r.Param("page") != nil || r.Param("offset") != nil
-	if paged && r.Ext == ".json" {
+	if paged && r.Ext == ".json" && (hasFiles(r) || r.Rule == routes.RuleScan) {
 		d.Unnamed = append(d.Unnamed, quote("~"+pattern+`\.json$`))
 	}
-	if paged && !walksByPage(r) {
+	if !hasFiles(r) || paged && !walksByPage(r) {
 		return
 	}
 	route := nginxRoute{Name: r.Name, Match: match, Key: quote("$tollbook_path" + r.Ext)}

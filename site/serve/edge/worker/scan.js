@@ -62,8 +62,13 @@ const requestFor = (q, snap) => ({
 async function scan(r, snap, q, index) {
   const reader = readerOf(r, snap, index);
   const request = requestFor(q, snap);
-  const places = await reader.sorted(request, await reader.select(request), text(q, "sort"));
+  const selected = await reader.select(request);
   const [offset, limit] = windowOf(q);
+  if (q.route.name === "allow") {
+    const rows = await reader.rows(selected.slice(offset, offset + limit), "v1/allow/rows/", (row) => row);
+    return frame(q.route.framing, rows, windowMeta(q, selected.length));
+  }
+  const places = await reader.sorted(request, selected, text(q, "sort"));
   const isAssessed = text(q, "include").split(",").includes("assessment");
   const rows = await reader.rows(places.slice(offset, offset + limit));
   return frame(

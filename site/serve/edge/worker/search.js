@@ -39,7 +39,7 @@ async function addAssessments(r, snap, response, index) {
 
 // isListed reports whether a snapshot with this index must have a file that belongs to no route.
 async function isListed(r, snap, index, key) {
-  const [, number, name] = /^v1\/(?:rows\/(0|[1-9][0-9]*)|columns\/([a-z0-9_]+))\.json$/.exec(key) ?? [];
+  const [, number, name] = /^v1\/(?:(?:allow\/)?rows\/(0|[1-9][0-9]*)|columns\/([a-z0-9_]+))\.json$/.exec(key) ?? [];
   if (number) return number * SEARCH.rows_per_block < index.slugs.length;
   if (name) return Object.hasOwn(SEARCH.columns, name);
   const catalogue = /^discovery\/columns\/([a-z0-9_]+)\.json$/.exec(key);
