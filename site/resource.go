@@ -559,6 +559,7 @@ type GlobalCheckEntry struct {
 // Reasons why a visit does not count, beside the classes of inconclusive responses.
 const (
 	NoEndpoints   = "no_endpoints" // the service has no endpoint to request
+	OtherPlaces   = "other_places" // other places did not find what this one found
 	ErasedService = "erased"       // the row of an erased service, which has no other content
 )
 
