@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres/rows"
 )
 
@@ -34,7 +35,8 @@ type PlaceTerms struct {
 	EndpointID  uuid.UUID `db:"endpoint_id,uuid"`
 	Vantage     string    `db:"vantage,text"`
 	Fingerprint string    `db:"fingerprint,text"` // of all terms, and of whether the request was signed
-	Terms       []Offer   `db:"terms,jsonb"`      // the first few; those of x402 have the protocol x402
+	Signed      bool      `db:"signed,boolean"`
+	Terms       []Offer   `db:"terms,jsonb"` // the first few; those of x402 have the protocol x402
 	FirstAt     time.Time `db:"first_at,timestamptz"`
 	LastAt      time.Time `db:"last_at,timestamptz"`
 	Times       int       `db:"times,integer"` // how often in a row, from FirstAt to LastAt
@@ -64,6 +66,19 @@ func (st *Store) SeePlace(ctx context.Context, name string, now, since time.Time
 		return nil, fmt.Errorf("read places: %w", err)
 	}
 	return names, nil
+}
+
+// Vantage is a place that visits services.
+type Vantage struct {
+	Name   string    `db:"name,text"`
+	SeenAt time.Time `db:"seen_at,timestamptz"` // when a worker there last asked what is due
+}
+
+// ReadVantages reads the places that visit services now, by name.
+func (r *LogReader) ReadVantages(ctx context.Context, now time.Time) ([]Vantage, error) {
+	return collect[Vantage](ctx, r.tx, "places", `
+		SELECT name, seen_at FROM vantages WHERE seen_at > $1 AND isfinite(seen_at) ORDER BY name COLLATE "C"`,
+		now.Add(-site.PlaceActive))
 }
 
 // Places reads what places found of a service.
@@ -141,7 +156,8 @@ func queuePlaces(b *pgx.Batch, v Visit) {
 	b.Queue(`
 		INSERT INTO place_terms AS old (`+rows.Columns[PlaceTerms]()+`) SELECT * FROM `+from+`
 			WHERE endpoint_id IN (SELECT id FROM endpoints)
-		ON CONFLICT (endpoint_id, vantage) DO UPDATE SET fingerprint = excluded.fingerprint, terms = excluded.terms,
+		ON CONFLICT (endpoint_id, vantage) DO UPDATE SET fingerprint = excluded.fingerprint, signed = excluded.signed,
+			terms = excluded.terms,
 			first_at = CASE WHEN old.fingerprint = excluded.fingerprint THEN old.first_at ELSE excluded.first_at END,
 			times = CASE WHEN old.fingerprint = excluded.fingerprint THEN old.times + 1 ELSE 1 END,
 			last_at = excluded.last_at`, args...)

@@ -28,6 +28,7 @@ CREATE TABLE place_terms (
     endpoint_id uuid NOT NULL REFERENCES endpoints ON DELETE CASCADE,
     vantage     text NOT NULL,
     fingerprint text NOT NULL,        -- of all terms, and of whether the request was signed
+    signed      boolean NOT NULL,     -- whether the request was signed
     terms       jsonb NOT NULL,       -- recipient, network, asset and amount of each way to pay, the first few
     first_at    timestamptz NOT NULL, -- when the place was first asked these, since others
     last_at     timestamptz NOT NULL, -- when it was last asked these
