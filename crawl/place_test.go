@@ -193,13 +193,18 @@ func newThreePlaces(t *testing.T) *threePlaces {
 	return p
 }
 
+// set changes what the service answers from now on.
+func (p *threePlaces) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
 // visit lets the crawler of a place visit what is due there at a minute. It returns the service's state after it, "-"
 // for no visit.
 func (p *threePlaces) visit(t *testing.T, place string, minute int) string {
 	t.Helper()
-	p.mu.Lock()
-	p.visitor = place
-	p.mu.Unlock()
+	p.set(func() { p.visitor = place })
 	p.at.set(dawn.Add(time.Duration(minute) * time.Minute))
 	for name := range p.crawlers {
 		if name != place && p.stopped {
@@ -240,7 +245,7 @@ func TestOfflineNeedsQuorum(t *testing.T) {
 	t.Parallel()
 	p := newThreePlaces(t)
 	p.play(t, []placeStep{{"ams", 0, "ams: online"}, {"fra", 1, "-"}, {"fra", 20, "fra: online"}})
-	p.down["nyc"] = true
+	p.set(func() { p.down["nyc"] = true })
 	p.play(t, []placeStep{
 		{"nyc", 40, "nyc: online, other_places, asks ams fra"},
 		{"nyc", 40, "-"}, // only the others may visit it
@@ -249,19 +254,31 @@ func TestOfflineNeedsQuorum(t *testing.T) {
 		{"ams", 42, "ams: online"},
 		{"nyc", 43, "-"},
 	})
-	p.down["ams"], p.down["fra"] = true, true
+	p.set(func() { p.down["ams"], p.down["fra"] = true, true })
 	p.play(t, []placeStep{
 		{"ams", 62, "ams: online, other_places, asks fra nyc"},
 		{"fra", 63, "fra: offline, asks nyc"},
 		{"nyc", 64, "nyc: offline"},
 		{"ams", 84, "ams: offline"},
 	})
-	p.down = map[string]bool{"nyc": true}
+	p.set(func() { p.down = map[string]bool{"nyc": true} })
 	p.play(t, []placeStep{
 		{"ams", 104, "ams: offline, other_places, asks fra nyc"},
 		{"fra", 105, "fra: online, asks nyc"},
 		{"nyc", 106, "nyc: online, other_places"},
 	})
+	p.set(func() { p.down["fra"] = true })
+	p.play(t, []placeStep{{"fra", 125, "fra: online, other_places, asks ams nyc"}})
+	before := p.strings(t, `SELECT count(*)::text FROM checks`)
+	for _, name := range []string{"fra", "ams"} { // a job may reach any place
+		p.set(func() { p.visitor = name })
+		if err := p.crawlers[name].VisitService(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.strings(t, `SELECT count(*)::text FROM checks`); (got[0] != before[0]) != (name == "ams") {
+			t.Errorf("after the job in %s there are %s checks, %s before", name, got, before)
+		}
+	}
 	f := p.facts(t, p.at.Now())["acme"]
 	if len(f.Runs) != 1 || f.Runs[0].Checks != 3 || !f.Runs[0].FirstAt.Equal(dawn.Add(63*time.Minute)) ||
 		f.Runs[0].EndedAt == nil || !f.Runs[0].EndedAt.Equal(dawn.Add(105*time.Minute)) {
@@ -277,7 +294,7 @@ func TestPlaceThatStops(t *testing.T) {
 	t.Parallel()
 	p := newThreePlaces(t)
 	p.play(t, []placeStep{{"ams", 0, "ams: online"}})
-	p.down["ams"], p.stopped = true, true
+	p.set(func() { p.down["ams"], p.stopped = true, true })
 	p.play(t, []placeStep{
 		{"ams", 20, "ams: online, other_places, asks fra nyc"},
 		{"ams", 24, "-"},
@@ -285,7 +302,7 @@ func TestPlaceThatStops(t *testing.T) {
 		{"ams", 45, "ams: offline"},
 		{"ams", 200, "ams: offline"}, // the others are no places any more
 	})
-	p.down["ams"] = false
+	p.set(func() { p.down["ams"] = false })
 	p.play(t, []placeStep{{"ams", 400, "ams: online"}})
 }
 
@@ -297,7 +314,7 @@ func TestTermsOfPlaces(t *testing.T) {
 	p.play(t, []placeStep{{"ams", 1, "ams: online"}, {"fra", 20, "fra: online"}, {"nyc", 40, "nyc: online"}})
 	const usual, thief = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x1111111111111111111111111111111111111111"
 	lie := v2("10000", "10000", usual, thief)
-	p.body["nyc"] = lie
+	p.set(func() { p.body["nyc"] = lie })
 	p.play(t, []placeStep{
 		{"ams", 60, "ams: online"},
 		{"nyc", 80, "nyc: online, asks ams fra"},
@@ -318,7 +335,7 @@ func TestTermsOfPlaces(t *testing.T) {
 		t.Errorf("terms by place (-want +got):\n%s", diff)
 	}
 	dearer := v2("10000", "20000")
-	p.body = map[string]string{"ams": dearer, "fra": dearer, "nyc": lie}
+	p.set(func() { p.body = map[string]string{"ams": dearer, "fra": dearer, "nyc": lie} })
 	p.play(t, []placeStep{
 		{"ams", 140, "ams: online, asks fra nyc"},
 		{"fra", 141, "fra: online, asks nyc"},
