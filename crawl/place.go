@@ -182,8 +182,8 @@ func (p *places) newTerms(e *checks.EndpointVisit, a answer) (checks.PlaceTerms,
 		list = termsOf(newPrices(e.ID, e.ProbedAt, envelope, e.Signed), nil)
 	}
 	list = append(list, termsOf(nil, e.Offers)...)
-	t := checks.PlaceTerms{EndpointID: e.ID, Vantage: p.own, Fingerprint: termsFingerprint(list, e.Signed), Signed: e.Signed,
-		FirstAt: e.ProbedAt, LastAt: e.ProbedAt, Times: 1, Terms: list[:min(len(list), maxPlaceTerms)]}
+	t := checks.PlaceTerms{EndpointID: e.ID, Vantage: p.own, Fingerprint: termsFingerprint(list, e.Signed),
+		Signed: e.Signed, FirstAt: e.ProbedAt, LastAt: e.ProbedAt, Times: 1, Terms: list[:min(len(list), maxPlaceTerms)]}
 	return t, len(list) > 0
 }
 

@@ -331,7 +331,8 @@ func TestTermsOfPlaces(t *testing.T) {
 		t.Errorf("the stored envelope is the one place's: %s", got)
 	}
 	got := p.strings(t, `SELECT vantage || ' ' || (terms -> 0 ->> 'pay_to') || ' ×' || times FROM place_terms ORDER BY 1`)
-	if diff := cmp.Diff([]string{"ams " + usual + " ×3", "fra " + usual + " ×3", "nyc " + thief + " ×2"}, got); diff != "" {
+	want := []string{"ams " + usual + " ×3", "fra " + usual + " ×3", "nyc " + thief + " ×2"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("terms by place (-want +got):\n%s", diff)
 	}
 	dearer := v2("10000", "20000")

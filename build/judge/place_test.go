@@ -12,8 +12,8 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// TestTermsDifferByPlace says when terms of places are a risk. Each place has the minutes in which it was asked its terms
-// in a row.
+// TestTermsDifferByPlace says when terms of places are a risk. Each place has the minutes in which it was asked its
+// terms in a row.
 func TestTermsDifferByPlace(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

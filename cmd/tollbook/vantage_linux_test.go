@@ -50,7 +50,8 @@ func TestVantages(t *testing.T) {
 		t.Helper()
 		runInNetwork(t, placeDatabase+"="+dsn, placeName+"="+place, placeAnswer+"="+answer)
 		if got := query(t, dsn, `
-			SELECT c.vantage || ' ' || s.last_status || coalesce(' ' || c.uncounted_reason, '') || coalesce(' ' || asked_of::text, '')
+			SELECT c.vantage || ' ' || s.last_status || coalesce(' ' || c.uncounted_reason, '') ||
+				coalesce(' ' || asked_of::text, '')
 			FROM checks c JOIN service_states s USING (service_id) ORDER BY c.checked_at DESC LIMIT 1`); got != want {
 			t.Errorf("after the visit from %s: %s, want %s", place, got, want)
 		}

@@ -54,8 +54,8 @@ type PlaceFacts struct {
 func (st *Store) SeePlace(ctx context.Context, name string, now, since time.Time) ([]string, error) {
 	_, err := st.pool.Exec(ctx, `
 		INSERT INTO vantages (name, seen_at)
-		SELECT $1, $2::timestamptz WHERE NOT EXISTS (SELECT FROM vantages WHERE name = $1 AND seen_at > $2 - interval '1 minute'
-			AND seen_at <= $2)
+		SELECT $1, $2::timestamptz WHERE NOT EXISTS (
+			SELECT FROM vantages WHERE name = $1 AND seen_at > $2 - interval '1 minute' AND seen_at <= $2)
 		ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at`, name, now)
 	if err != nil {
 		return nil, fmt.Errorf("store the place %q: %w", name, err)
