@@ -36,7 +36,7 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 	if err := db.AddListings(ctx, listings); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, moment, time.Minute, len(listings))
+	due, err := db.TakeServices(ctx, "", moment, time.Minute, len(listings))
 	if err != nil {
 		t.Fatal(err)
 	}

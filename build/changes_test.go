@@ -47,7 +47,7 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 	if err := db.AddListings(t.Context(), listings); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), moment, time.Minute, 3)
+	due, err := db.TakeServices(t.Context(), "", moment, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

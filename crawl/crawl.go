@@ -49,6 +49,9 @@ type Options struct {
 	// network counts as failed when several unrelated hosts that answered before fail together.
 	Control []string
 
+	// Vantage names the place of this crawl, for checks of a directory with several; "" for the place without a name.
+	Vantage string
+
 	// NoContact forbids requests to hosts of others, and to registries, because the user agent names nobody who can be
 	// asked about them. Import ignores it: it is one person's request.
 	NoContact bool
@@ -70,6 +73,7 @@ type Crawler struct {
 	submissions *Submissions
 	uplink      *uplink
 	skipped     atomic.Bool // a service was not visited because of NoContact
+	places      placeCache
 	storing     coalescer[checks.Visit, error]
 }
 

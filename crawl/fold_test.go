@@ -243,7 +243,7 @@ func TestCompareFails(t *testing.T) {
 	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN position TO place`); err != nil {
 		t.Fatal(err)
 	}
-	due, err := m.TakeServices(t.Context(), dawn.Add(10*time.Minute), time.Second, 1)
+	due, err := m.TakeServices(t.Context(), "", dawn.Add(10*time.Minute), time.Second, 1)
 	if err != nil || len(due) != 1 {
 		t.Fatal(due, err)
 	}

@@ -186,7 +186,7 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 	for n := range 2 {
 		now.set(dawn.Add(time.Duration(n) * time.Hour))
 		number.Store(int64(n))
-		due, err := m.TakeServices(t.Context(), now.Now(), time.Minute, 100)
+		due, err := m.TakeServices(t.Context(), "", now.Now(), time.Minute, 100)
 		if err != nil {
 			t.Fatal(err)
 		}

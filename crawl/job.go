@@ -24,7 +24,8 @@ const (
 // visit is given up and the service is due again at once.
 func (c *Crawler) VisitService(ctx context.Context, id int64) error {
 	began := c.o.Now()
-	s, err := c.db.TakeService(ctx, id, began, c.Lease())
+	_, _ = c.activePlaces(ctx) // a place with nothing to do takes part; a visit logs an error
+	s, err := c.db.TakeService(ctx, c.o.Vantage, id, began, c.Lease())
 	if err != nil || s == nil {
 		return err
 	}

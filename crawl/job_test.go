@@ -114,7 +114,7 @@ func TestOneThatCannotBeStored(t *testing.T) {
 	}
 	c := crawler(t, m, Options{}, probe.Options{})
 	visit := func(s postgres.Service, at time.Time) checks.Visit {
-		return c.newVisit(t.Context(), postgres.DueService{Service: s}, nil, at)
+		return c.newVisit(t.Context(), postgres.DueService{Service: s}, nil, nil, at)
 	}
 	now := time.Now()
 	if errs, err := c.storeVisits([]checks.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {

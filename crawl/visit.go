@@ -91,7 +91,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (checks.Visi
 	if own || ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return checks.Visit{}, false
 	}
-	v := c.newVisit(ctx, s, answers, c.o.Now())
+	v := c.newVisit(ctx, s, answers, c.findPlaces(ctx, s), c.o.Now())
 	c.logVisit(ctx, s, v)
 	return v, true
 }
@@ -182,9 +182,13 @@ func countedAnswers(s postgres.DueService, answers []answer) []answer {
 	return counted
 }
 
-// newVisit combines a visit's answers into one check.
-func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) checks.Visit {
+// newVisit combines a visit's answers into one check. places is nil where no other place visits services.
+func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, places *places,
+	now time.Time) checks.Visit {
 	v := checks.Visit{Check: checks.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
+	if c.o.Vantage != "" {
+		v.Check.Vantage = &c.o.Vantage
+	}
 	verdicts := map[uuid.UUID]string{} // the latest conclusive verdict of each active endpoint
 	for _, e := range s.Endpoints {
 		if e.Verdict != nil && e.IsActive(now) {
@@ -216,6 +220,9 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 		before.ConsecutiveFailures, before.FailingSince = 0, nil
 	}
 	setStatus(&v.Check, before, verdicts, conclusive, counted)
+	if places.weigh(&v, s.Service, answers) {
+		before = s.Service
+	}
 	v.FailingSince = before.FailingSince
 	switch {
 	case v.Check.ConsecutiveFailures == 0:
@@ -226,6 +233,9 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 	interval := site.Interval(s.CheckInterval, v.FailingSince, now)
 	v.Check.IntervalS = int(interval / time.Second)
 	v.NextCheckAt = now.Add(c.jitter(interval))
+	if v.Question != nil && len(v.Question.Of) > 0 {
+		v.NextCheckAt = now // the service is due at once for those places
+	}
 	if err := c.addChanges(ctx, s, &v, answers); err != nil {
 		c.o.Logger.WarnContext(ctx, "compare prices with the previous ones; the next visit tries again", "service",
 			s.Slug, "error", err)

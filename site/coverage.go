@@ -16,6 +16,16 @@ type CoverageReport struct {
 	Volume30d VolumeQuality `json:"volume_30d"`
 	// Services grouped by their probable operator.
 	Operators OperatorReport `json:"operators"`
+	// Places from which services are checked, by name; absent if one without a name is the only one.
+	Vantages []Vantage `json:"vantages,omitempty"`
+}
+
+// Vantage is a place from which services are checked.
+type Vantage struct {
+	// As [PlaceState.Vantage].
+	Vantage string `json:"vantage"`
+	// When a program there last took part, to the minute.
+	SeenAt Time `json:"seen_at"`
 }
 
 // NetworkCoverage is a network on which services accept payment, or whose settlements are read.

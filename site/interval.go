@@ -50,5 +50,8 @@ const (
 // the next planned visit.
 func KnownFor(interval time.Duration) time.Duration { return max(LeastKnown, KnownIntervals*interval) }
 
+// PlaceActive is how long a place takes part in judgments after a worker there last asked what is due.
+const PlaceActive = time.Hour
+
 // SharePercent returns 100 × a part of a whole, which is not 0, rounded half up to two decimals.
 func SharePercent(part, whole int64) float64 { return float64((20_000*part+whole)/(2*whole)) / 100 }

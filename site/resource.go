@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -144,6 +145,8 @@ type ServiceDetail struct {
 	// Services that are online or degraded and name an account that this service named last, by name; absent unless
 	// the service is gone.
 	LiveServices []SharedWithItem `json:"live_services,omitempty"`
+	// What each place found last; absent unless several check the service.
+	Places []PlaceState `json:"places,omitempty"`
 	// Public sources that list the service or did, by name.
 	ListedBy []ListedBy `json:"listed_by"`
 
@@ -505,6 +508,31 @@ type UptimeDataPoint struct {
 	UpMS int64 `json:"up_ms"`
 }
 
+// PlaceState is what a place found in its last conclusive check of a service.
+type PlaceState struct {
+	// Name of the place; empty if it has none.
+	Vantage string `json:"vantage"`
+	// As [CheckEntry.CheckedAt].
+	CheckedAt Time `json:"checked_at"`
+	IsUp      bool `json:"is_up"`
+	// As [CheckEntry.ErrorMessage].
+	ErrorMessage *string `json:"error_message"`
+}
+
+// DownFrom says from how many places the service is down, as in "down from 1 of 3 places"; "" if it is from none.
+func (d ServiceDetail) DownFrom() string {
+	down := 0
+	for _, p := range d.Places {
+		if !p.IsUp {
+			down++
+		}
+	}
+	if down == 0 {
+		return ""
+	}
+	return fmt.Sprintf("down from %d of %d places", down, len(d.Places))
+}
+
 // CheckEntry is one check of a service: requests to its endpoints, without payment.
 //
 // It is a row of a service's check log.
@@ -528,6 +556,8 @@ type CheckEntry struct {
 	Counted bool `json:"counted"`
 	// Why the check does not count: the class of its first response, or that there was none; null if it counts.
 	UncountedReason *string `json:"uncounted_reason" enum:"UncountedReasons"`
+	// Place of the check; absent if it has no name.
+	Vantage string `json:"vantage,omitempty"`
 }
 
 // GlobalCheckEntry is one check and its service, as they were when the check was recorded.
@@ -554,11 +584,14 @@ type GlobalCheckEntry struct {
 
 	Counted         bool    `json:"counted"`
 	UncountedReason *string `json:"uncounted_reason"`
+	// As [CheckEntry.Vantage].
+	Vantage string `json:"vantage,omitempty"`
 }
 
 // Reasons why a visit does not count, beside the classes of inconclusive responses.
 const (
 	NoEndpoints   = "no_endpoints" // the service has no endpoint to request
+	OtherPlaces   = "other_places" // other places did not find what this one found
 	ErasedService = "erased"       // the row of an erased service, which has no other content
 )
 

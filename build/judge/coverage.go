@@ -31,6 +31,7 @@ func newCoverage(f *postgres.Facts, items []*site.ServiceListItem, t *revenueInd
 		},
 		Operators: groupOperators(f.Services, t.ownership.claims),
 	}
+	c.Vantages = newVantages(f)
 	c.Operators.Links, c.Operators.LinkCount = operators.All()
 	if f.Revenue == nil {
 		return c

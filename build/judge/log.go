@@ -54,8 +54,16 @@ func (n Names) GlobalCheck(c checks.Check) site.GlobalCheckEntry {
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: isUp(c), StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound,
 		ServiceSlug: service.slug, ServiceName: service.name, ServiceStatus: status,
-		Counted: c.Counted, UncountedReason: c.UncountedReason,
+		Counted: c.Counted, UncountedReason: c.UncountedReason, Vantage: vantageOf(c),
 	}
+}
+
+// vantageOf returns the name of the place of a check, "" without one.
+func vantageOf(c checks.Check) string {
+	if c.Vantage == nil {
+		return ""
+	}
+	return *c.Vantage
 }
 
 // isUp reports whether a check found its service up. A check that does not count found nothing: the crawler stores the
@@ -73,7 +81,7 @@ func Check(c checks.Check) site.CheckEntry {
 	return site.CheckEntry{
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: isUp(c), StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound, ErrorMessage: c.ErrorMessage,
-		Counted: c.Counted, UncountedReason: c.UncountedReason,
+		Counted: c.Counted, UncountedReason: c.UncountedReason, Vantage: vantageOf(c),
 	}
 }
 

@@ -17,21 +17,22 @@ import (
 
 // riskTitles has a few words for each code of a risk flag. The methodology defines the same codes in the same words.
 var riskTitles = map[string]string{
-	"concentrated_volume": "Few buyers pay nearly everything",
-	"free_host":           "Free hosting or tunnel",
-	"pay_to_changed":      "Recipient changed",
-	"pay_to_divergence":   "Endpoints name different recipients",
-	"pay_to_unstable":     "Recipient keeps changing",
-	"plain_http":          "Not encrypted",
-	"price_outlier":       "Unusually high price",
-	"probe_failing":       "Offline",
-	"recipient_claimed":   "Others name its account",
-	"recipient_foreign":   "Names another's account",
-	"terms_conflict":      "Two terms for one request",
-	"terms_elsewhere":     "Terms name another site",
-	"testnet_only":        "Test networks only",
-	"unpayable_recipient": "Payments may be lost",
-	"young_domain":        "New domain",
+	"concentrated_volume":   "Few buyers pay nearly everything",
+	"free_host":             "Free hosting or tunnel",
+	"pay_to_changed":        "Recipient changed",
+	"pay_to_divergence":     "Endpoints name different recipients",
+	"pay_to_unstable":       "Recipient keeps changing",
+	"plain_http":            "Not encrypted",
+	"price_outlier":         "Unusually high price",
+	"probe_failing":         "Offline",
+	"recipient_claimed":     "Others name its account",
+	"recipient_foreign":     "Names another's account",
+	"terms_conflict":        "Two terms for one request",
+	"terms_differ_by_place": "Other terms from another place",
+	"terms_elsewhere":       "Terms name another site",
+	"testnet_only":          "Test networks only",
+	"unpayable_recipient":   "Payments may be lost",
+	"young_domain":          "New domain",
 }
 
 // levelOrder lists the risk levels, the most serious first.
@@ -47,7 +48,7 @@ func newRisk(b *serviceInput, d *site.ServiceDetail, result *complianceResult, p
 		flagOutlier(b.Rank, b.Offer.prices.Lowest, b.Facts.Category),
 		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer.figures()), flagConcentrated(&b.Traction),
 		flagYoung(b.Facts, d.Assessment.Domain), flagFreeHost(b.Facts, d.Assessment.Domain),
-		flagElsewhere(result.Warnings), flagForeign(b.Foreign), flagClaimed(b.Claimed),
+		flagElsewhere(result.Warnings), flagPlaces(b.Facts), flagForeign(b.Foreign), flagClaimed(b.Claimed),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)

@@ -83,6 +83,7 @@ func (d *Directory) input(i int) *serviceInput {
 func judgeService(b *serviceInput, now time.Time) site.Listing {
 	f, d := b.Facts, b.Detail
 	d.TotalChecks, d.PayToChanges = f.TotalChecks, findPayToChanges(f)
+	d.Places = newPlaces(f, now)
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
 	captures := activeCaptures(f, now)
 	addPayers(d.Endpoints, f, captures, now)

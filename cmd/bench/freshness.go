@@ -91,7 +91,7 @@ func (b *bench) measureFreshness() {
 func (b *bench) visitNewPrices(db *postgres.DB, visited func(slug string, units int, at time.Time)) {
 	r := rand.New(rand.NewPCG(402, 1))
 	n := 0
-	for _, s := range must(db.TakeServices(b.ctx, time.Now().AddDate(1, 0, 0), time.Minute, b.services)) {
+	for _, s := range must(db.TakeServices(b.ctx, "", time.Now().AddDate(1, 0, 0), time.Minute, b.services)) {
 		if n == b.runs || len(s.Endpoints) == 0 || s.LastStatus == nil || *s.LastStatus != site.StatusOnline {
 			continue
 		}

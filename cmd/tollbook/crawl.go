@@ -139,7 +139,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	}
 	bar := terminal.NewCounter("visited")
 	options := crawl.Options{
-		Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Logger: logger, FreeHosts: free,
+		Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Vantage: o.Vantage, Logger: logger, FreeHosts: free,
 		Synthesis: o.synthesis(),
 		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,
 		LookupTXT: net.DefaultResolver.LookupTXT,
@@ -166,7 +166,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	if err != nil {
 		return err
 	}
-	next, _, err := db.NextDue(ctx)
+	next, _, err := db.NextDue(ctx, o.Vantage)
 	if err != nil {
 		return err
 	}

@@ -38,12 +38,26 @@ func TestLossyNetwork(t *testing.T) {
 		return
 	}
 	needPostgres(t)
+	out := runInNetwork(t, lossyDatabase+"="+postgrestest.NewDatabase(t))
+	for line := range strings.Lines(out) {
+		if _, figures, ok := strings.Cut(line, "figures: "); ok {
+			t.Logf("figures: %s", strings.TrimSpace(figures))
+			return
+		}
+	}
+	t.Errorf("the crawl through a lossy network says nothing:\n%s", out)
+}
+
+// runInNetwork runs the test again in a network namespace of its own, with a variable by which it knows that, and
+// returns its output. It fails or skips the test if the other run does.
+func runInNetwork(t *testing.T, variables ...string) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestLossyNetwork$", "-test.v")
-	cmd.Env = append(os.Environ(), lossyDatabase+"="+postgrestest.NewDatabase(t))
+	cmd := exec.Command(self, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variables...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -62,13 +76,7 @@ func TestLossyNetwork(t *testing.T) {
 	case strings.Contains(string(out), "--- SKIP"):
 		t.Skipf("%s", out)
 	}
-	for line := range strings.Lines(string(out)) {
-		if _, figures, ok := strings.Cut(line, "figures: "); ok {
-			t.Logf("figures: %s", strings.TrimSpace(figures))
-			return
-		}
-	}
-	t.Errorf("the crawl through a lossy network says nothing:\n%s", out)
+	return string(out)
 }
 
 // crawlThroughLoss runs the test within its own network.
@@ -162,23 +170,14 @@ func newLossyNetwork(t *testing.T) *lossyNetwork {
 	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, device); err != nil {
 		t.Fatalf("make a device: %v", err)
 	}
-	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(s)
-	set := func(name string, request uint, fill func(*unix.Ifreq) error) {
-		t.Helper()
-		r := ifreq(t, name)
-		if err := errors.Join(fill(r), unix.IoctlIfreq(s, request, r)); err != nil {
-			t.Fatalf("set up %s: %v", name, err)
-		}
-	}
-	up := func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil }
-	set("lo", unix.SIOCSIFFLAGS, up)
-	set("lossy0", unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(net.ParseIP(lossyHere).To4()) })
-	set("lossy0", unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error { return r.SetInet4Addr([]byte{255, 255, 255, 0}) })
-	set("lossy0", unix.SIOCSIFFLAGS, up)
+	setDevice(t, "lo", unix.SIOCSIFFLAGS, deviceUp)
+	setDevice(t, "lossy0", unix.SIOCSIFADDR, func(r *unix.Ifreq) error {
+		return r.SetInet4Addr(net.ParseIP(lossyHere).To4())
+	})
+	setDevice(t, "lossy0", unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error {
+		return r.SetInet4Addr([]byte{255, 255, 255, 0})
+	})
+	setDevice(t, "lossy0", unix.SIOCSIFFLAGS, deviceUp)
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +189,22 @@ func newLossyNetwork(t *testing.T) *lossyNetwork {
 	t.Cleanup(func() { tun.Close(); <-over })
 	return n
 }
+
+// setDevice sends a request about a device of the network namespace.
+func setDevice(t *testing.T, name string, request uint, fill func(*unix.Ifreq) error) {
+	t.Helper()
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(s)
+	r := ifreq(t, name)
+	if err := errors.Join(fill(r), unix.IoctlIfreq(s, request, r)); err != nil {
+		t.Fatalf("set up %s: %v", name, err)
+	}
+}
+
+func deviceUp(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil }
 
 func ifreq(t *testing.T, name string) *unix.Ifreq {
 	t.Helper()

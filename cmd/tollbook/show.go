@@ -85,7 +85,7 @@ func serviceText(s *site.ServiceDetail) string {
 	p.value("name", display.Name(s.Name))
 	p.value("description", display.Line(s.Description, display.MaxDescription))
 	p.value("state", joined(display.Status(s.Status), prefixed("up ", display.Percent(s.Uptime.D30), " of 30 days"),
-		prefixed("", display.Millis(s.AvgResponseTimeMS), " on average")))
+		prefixed("", display.Millis(s.AvgResponseTimeMS), " on average"), s.DownFrom()))
 	p.value("grade", own(s.Assessment.Compliance.GradeReason))
 	p.value("verified", verifiedText(s))
 	p.value("category", own(s.Category))

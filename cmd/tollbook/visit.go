@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -68,13 +69,15 @@ type paceOptions struct {
 	HostGap time.Duration
 	Workers int
 	Control []string
+	Vantage string
 }
 
-// AddFlags adds --crawl-host-gap, --crawl-workers and --crawl-control.
+// AddFlags adds --crawl-host-gap, --crawl-workers, --crawl-control and --crawl-vantage.
 func (o *paceOptions) AddFlags(f *pflag.FlagSet) {
 	settings.AddFlag(f, "crawl.host_gap", &o.HostGap)
 	settings.AddFlag(f, "crawl.workers", &o.Workers)
 	settings.AddFlag(f, "crawl.control", &o.Control)
+	settings.AddFlag(f, "crawl.vantage", &o.Vantage)
 }
 
 func (o *paceOptions) validate() error {
@@ -86,8 +89,14 @@ func (o *paceOptions) validate() error {
 			return terminal.UsageErrorf("--crawl-control %q: use HOST:PORT, such as example.org:443", address)
 		}
 	}
+	if o.Vantage != "" && !vantageName.MatchString(o.Vantage) {
+		return terminal.UsageErrorf("--crawl-vantage %q: use 1 to 32 of a-z, 0-9 and -, such as fra1", o.Vantage)
+	}
 	return checkHostGap(o.HostGap)
 }
+
+// vantageName matches names of places.
+var vantageName = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
 func checkHostGap(gap time.Duration) error {
 	if gap <= 0 {

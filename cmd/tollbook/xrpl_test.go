@@ -106,7 +106,7 @@ func listRecipient(t *testing.T, dsn, network, recipient string) {
 		Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}}}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), at, time.Minute, 1)
+	due, err := db.TakeServices(t.Context(), "", at, time.Minute, 1)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%d services due, error %v", len(due), err)
 	}

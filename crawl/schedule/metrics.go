@@ -86,7 +86,7 @@ func Figures(db *postgres.DB) postgres.Figures {
 				postgres.Gauge(ch, oldestDesc, q.OldestDue.Seconds(), q.Queue)
 			}
 		}
-		if next, _, err := db.NextDue(ctx); err == nil && next != nil {
+		if next, _, err := db.NextDue(ctx, ""); err == nil && next != nil {
 			postgres.Gauge(ch, overdueDesc, max(time.Since(*next), 0).Seconds())
 		}
 		if steps, err := db.Steps(ctx); err == nil {

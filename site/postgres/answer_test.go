@@ -19,7 +19,7 @@ func TestResponsesOfVerdict(t *testing.T) {
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), start, time.Minute, 10)
+	due, err := db.TakeServices(t.Context(), "", start, time.Minute, 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("due: %d services, %v", len(due), err)
 	}

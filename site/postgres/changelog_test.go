@@ -175,7 +175,7 @@ func TestChangeNumbers(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cove")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 2)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func TestChangeBaselines(t *testing.T) {
 		if err := db.RecordVisits(ctx, []checks.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
-		due, err := db.TakeService(ctx, s.ID, v.NextCheckAt, time.Second)
+		due, err := db.TakeService(ctx, "", s.ID, v.NextCheckAt, time.Second)
 		if err != nil || due == nil {
 			t.Fatalf("take it for the next visit: %v, error %v", due, err)
 		}

@@ -66,6 +66,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		func(c *checks.Check) { c.ConsecutiveFailures = math.MaxInt32; c.ID = uuid.Max },
 		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.Add(999_999_999 * time.Nanosecond) },
 		func(c *checks.Check) { c.IntervalS = math.MaxInt32 },
+		func(c *checks.Check) { c.Vantage = new("fra1") },
 		func(c *checks.Check) { c.CheckedAt = c.CheckedAt.In(time.FixedZone("", 9*60*60)) },
 		func(c *checks.Check) { c.CheckedAt = time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC) },
 	} {
@@ -73,10 +74,10 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 		change(&v.Check)
 		visits = append(visits, v)
 		c := v.Check
-		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 			c.ServiceID, c.CheckedAt, c.ID, c.Counted,
 			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage,
-			c.ConsecutiveFailures, c.UncountedReason, c.IntervalS); err != nil {
+			c.ConsecutiveFailures, c.UncountedReason, c.IntervalS, c.Vantage); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +86,7 @@ func TestRecordVisitsStoresChecks(t *testing.T) {
 	}
 	const stored = `
 		SELECT (service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
-			error_message, consecutive_failures, uncounted_reason, interval_s)::text
+			error_message, consecutive_failures, uncounted_reason, interval_s, vantage)::text
 		FROM checks ORDER BY checked_at`
 	want, got := texts(t, conn, `SELECT i::text FROM inserted i ORDER BY checked_at`), texts(t, conn, stored)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -112,7 +113,7 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +221,7 @@ func TestRecordVisitsInParallel(t *testing.T) {
 	if err := db.AddListings(ctx, listings); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, len(names))
+	due, err := db.TakeServices(ctx, "", start, time.Minute, len(names))
 	if err != nil {
 		t.Fatal(err)
 	}

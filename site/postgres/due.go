@@ -57,15 +57,16 @@ func (db *DB) DueDomains(ctx context.Context, now time.Time, limit int) ([]strin
 
 // TakeService leases one service as TakeServices does, and returns nil if it is not due: visited meanwhile, leased, or
 // erased.
-func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
+func (db *DB) TakeService(ctx context.Context, place string, id int64, now time.Time, lease time.Duration) (*DueService,
+	error) {
 	return db.takeOne(ctx, id, `
 		WITH leased AS (
 			UPDATE service_states SET next_check_at = $2::timestamptz + $3::interval,
 				lease_ends = $2::timestamptz + $3::interval
-			WHERE service_id = $1 AND next_check_at <= $2
+			WHERE service_id = $1 AND next_check_at <= $2 AND (asked_of IS NULL OR asked_until <= $2 OR asked_of ? $4)
 			RETURNING *
 		)
-		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease)
+		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease, place)
 }
 
 // TakeSite leases one service as TakeSites does, and returns nil if its site is not due.

@@ -27,7 +27,7 @@ func TestLateVisitIsDropped(t *testing.T) {
 	id, now := all[0].ID, all[0].NextCheckAt
 	take := func(at time.Time) *postgres.DueService {
 		t.Helper()
-		s, err := db.TakeService(t.Context(), id, at, time.Minute)
+		s, err := db.TakeService(t.Context(), "", id, at, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func TestVisitOfErasedService(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestEraseAmongVisits(t *testing.T) {
 	if err := db.AddListings(ctx, list); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, n)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestEraseErrors(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 2)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestKnownTime(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

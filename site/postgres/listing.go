@@ -133,14 +133,16 @@ type DueService struct {
 	Robots    bool // its origin has a robots.txt
 }
 
-// TakeServices leases up to limit due services, the longest overdue first. No other visitor takes a leased service. If
-// the visitor dies, the service is due again when its lease ends. A DamagedServices error comes with the services that
-// can be read; the damaged ones are due again when their lease ends.
-func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
+// TakeServices leases up to limit services that are due in a place, the longest overdue first. A service of which other
+// places are asked is due for them alone, see checks.Question. No other visitor takes a leased service. If the visitor
+// dies, the service is due again when its lease ends. A DamagedServices error comes with the services that can be read;
+// the damaged ones are due again when their lease ends.
+func (db *DB) TakeServices(ctx context.Context, place string, now time.Time, lease time.Duration, limit int) (
+	[]DueService, error) {
 	ids, err := rows.Column[int64](ctx, db.pool, `
 		WITH due AS (
 			SELECT service_id FROM service_states
-			WHERE next_check_at <= $1
+			WHERE next_check_at <= $1 AND (asked_of IS NULL OR asked_until <= $1 OR asked_of ? $4)
 			ORDER BY next_check_at, service_id
 			LIMIT $2
 			FOR NO KEY UPDATE SKIP LOCKED
@@ -148,7 +150,7 @@ func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Durati
 		UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval,
 			lease_ends = $1::timestamptz + $3::interval
 		FROM due WHERE s.service_id = due.service_id
-		RETURNING s.service_id`, now, limit, lease)
+		RETURNING s.service_id`, now, limit, lease, place)
 	if err != nil {
 		return nil, fmt.Errorf("take due services: %w", err)
 	}
@@ -245,11 +247,13 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// NextDue returns when the next service is due, nil if nothing will be, and the time of the database's clock.
-func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
+// NextDue returns when the next service is due in a place, nil if nothing will be, and the time of the database's clock.
+// It leaves out services of which only other places are asked.
+func (db *DB) NextDue(ctx context.Context, place string) (next *time.Time, now time.Time, err error) {
 	if err := db.pool.QueryRow(ctx, `
-		SELECT min(next_check_at), clock_timestamp() FROM service_states WHERE next_check_at < $1`,
-		consent.NeverDue.AddDate(-1, 0, 0)).Scan(&next, &now); err != nil {
+		SELECT min(next_check_at), clock_timestamp() FROM service_states
+		WHERE next_check_at < $1 AND (asked_of IS NULL OR asked_of ? $2)`,
+		consent.NeverDue.AddDate(-1, 0, 0), place).Scan(&next, &now); err != nil {
 		return nil, now, fmt.Errorf("read next due time: %w", err)
 	}
 	return next, now, nil

@@ -52,7 +52,7 @@ func acme(t *testing.T, db *postgres.DB) []postgres.DueService {
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), start, time.Minute, 1)
+	due, err := db.TakeServices(t.Context(), "", start, time.Minute, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestDueLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	take := func(at time.Time, limit int) (slugs []string) {
-		due, err := db.TakeServices(t.Context(), at, time.Minute, limit)
+		due, err := db.TakeServices(t.Context(), "", at, time.Minute, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestLogNumbers(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(ctx, start, time.Minute, 2)
+	due, err := db.TakeServices(ctx, "", start, time.Minute, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
@@ -35,6 +36,7 @@ type Facts struct {
 	Polls        polls.Facts               // what facilitators answered
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 	Public       sources.Facts             // public sources, and what they list
+	Vantages     []checks.Vantage          // places that visit services now, by name
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -58,6 +60,9 @@ type ServiceFacts struct {
 	TokenMissingAt *time.Time
 
 	Receptions map[ledger.ReceptionKey]ledger.Reception // of all services
+
+	PlaceFindings []checks.PlaceFinding // of the places that visit services now, by place
+	PlaceTerms    []checks.PlaceTerms   // of these places, by endpoint and place
 }
 
 // EndpointFacts is an endpoint with its prices of the last 90 days and its newest responses.
@@ -161,6 +166,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if f.Polls, err = polls.Read(ctx, r.tx, now); err != nil {
 		return nil, err
 	}
+	if f.Vantages, err = r.ReadVantages(ctx, now); err != nil {
+		return nil, err
+	}
 	f.Public, err = sources.Read(ctx, r.tx)
 	return f, err
 }
@@ -214,7 +222,45 @@ func (r *Reader) readDetails(ctx context.Context, now time.Time, delay time.Dura
 	if err := r.readSites(ctx, by); err != nil {
 		return err
 	}
+	if err := r.readPlaces(ctx, now, services); err != nil {
+		return err
+	}
 	return r.readSyntheses(ctx, by)
+}
+
+// readPlaces reads what the places that visit services now found of each service.
+func (r *Reader) readPlaces(ctx context.Context, now time.Time, services []ServiceFacts) error {
+	active, err := r.ReadVantages(ctx, now)
+	if err != nil || len(active) < 2 {
+		return err
+	}
+	isActive := func(name string) bool {
+		return slices.ContainsFunc(active, func(v checks.Vantage) bool { return v.Name == name })
+	}
+	by, owner, ids := make(map[int64]*ServiceFacts, len(services)), map[uuid.UUID]*ServiceFacts{}, []int64{}
+	for i := range services {
+		s := &services[i]
+		by[s.ID], ids = s, append(ids, s.ID)
+		for _, e := range s.Endpoints {
+			owner[e.ID] = s
+		}
+	}
+	findings, err := checks.ReadPlaceFindings(ctx, r.tx, ids)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if s := by[f.ServiceID]; isActive(f.Vantage) && !f.CheckedAt.After(now) {
+			s.PlaceFindings = append(s.PlaceFindings, f)
+		}
+	}
+	terms, err := checks.ReadPlaceTerms(ctx, r.tx, ids)
+	for _, t := range terms {
+		if s := owner[t.EndpointID]; s != nil && isActive(t.Vantage) && !t.LastAt.After(now) {
+			s.PlaceTerms = append(s.PlaceTerms, t)
+		}
+	}
+	return err
 }
 
 // AssessedDays reads the UTC days before a day on which a build published anything, oldest first.

@@ -104,7 +104,7 @@ func TestRecipients(t *testing.T) {
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), start, time.Minute, 1)
+	due, err := db.TakeServices(t.Context(), "", start, time.Minute, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

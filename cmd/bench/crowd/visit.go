@@ -16,7 +16,7 @@ const Every = 15
 // Visit records visits to one service in fifteen, within the half minute before now, and returns their number. Each
 // round visits other services. The visits find no changes except the response times.
 func Visit(ctx context.Context, db *postgres.DB, services, round int, now time.Time) (int, error) {
-	due, err := db.TakeServices(ctx, now.AddDate(1, 0, 0), time.Minute, services)
+	due, err := db.TakeServices(ctx, "", now.AddDate(1, 0, 0), time.Minute, services)
 	if err != nil {
 		return 0, err
 	}

@@ -92,6 +92,9 @@ var Table = []Setting{
 		Meaning: "`HOST:PORT` that accepts connections whenever this machine's network works; while none does, services " +
 			"that are not reached are not charged; without this, the network counts as failed when several unrelated " +
 			"hosts that answered before fail together"},
+	{Key: "crawl.vantage", Default: "",
+		Meaning: "`name` of the place from which this program visits services, such as fra1, where programs in several " +
+			"places share a database; checks show it, and what one place alone finds is confirmed by others"},
 	{Key: "crawl.allow_private", Default: []string{},
 		Meaning: "`HOST[:PORT]` on a private network that may be visited all the same; for tests"},
 	{Key: "crawl.free_hosts", Default: []string{}, IsPath: true,

@@ -29,7 +29,8 @@ type Check struct {
 	// why the visit does not count, see site.NoEndpoints; nil if it counts
 	UncountedReason *string `db:"uncounted_reason,text"`
 	// seconds until the next visit as it is planned after this one, without its random part; 0 if unknown
-	IntervalS int `db:"interval_s,integer"`
+	IntervalS int     `db:"interval_s,integer"`
+	Vantage   *string `db:"vantage,text"` // name of the place that made it; nil for the place without a name
 }
 
 // checkColumns are the columns of checks in the order of Check's fields.

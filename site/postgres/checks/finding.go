@@ -39,7 +39,8 @@ func recordFindings(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 // withFindings returns the visits that found more than the state of their service.
 func withFindings(visits []*Visit) (list []Visit) {
 	for _, v := range visits {
-		if len(v.Endpoints)+len(v.Changes)+len(v.ClearedTypes) > 0 || v.BaselineAt != nil {
+		if len(v.Endpoints)+len(v.Changes)+len(v.ClearedTypes) > 0 || v.BaselineAt != nil || v.Finding != nil ||
+			v.Question != nil {
 			list = append(list, *v)
 		}
 	}
@@ -72,6 +73,7 @@ func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 			queueChange(b, v.Check.ServiceID, c)
 		}
 		queueBaselines(b, v)
+		queuePlaces(b, v)
 	}
 	if b.Len() == 0 {
 		return nil

@@ -42,14 +42,14 @@ func newCheckScan() *checkScan { return &checkScan{texts: rows.Intern{}} }
 func (s *checkScan) columns() []any {
 	return []any{&s.ServiceID, &s.CheckedAt, (*[16]byte)(&s.ID), &s.Counted, &s.Status, &s.IsUp, &s.StatusCode,
 		&s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage, &s.ConsecutiveFailures, &s.UncountedReason,
-		&s.IntervalS}
+		&s.IntervalS, &s.Vantage}
 }
 
 // row returns the check that was scanned.
 func (s *checkScan) row() Check {
 	c := s.Check
 	c.Status, c.ErrorMessage = s.texts.Pointer(c.Status), s.texts.Pointer(c.ErrorMessage)
-	c.UncountedReason = s.texts.Pointer(c.UncountedReason)
+	c.UncountedReason, c.Vantage = s.texts.Pointer(c.UncountedReason), s.texts.Pointer(c.Vantage)
 	s.Check = Check{}
 	return c
 }

@@ -23,6 +23,11 @@ type Visit struct {
 	Changes       []Change
 	ClearedTypes  []string   // types whose baseline is removed, because nothing is left to record
 	BaselineAt    *time.Time // adds a baseline at this time for each type without one
+
+	// Where several places visit services:
+	Finding  *PlaceFinding // nil for an inconclusive visit
+	Terms    []PlaceTerms  // that the place of the visit was asked
+	Question *Question     // replaces the stored one; nil leaves it
 }
 
 // EndpointVisit is the result of a probe of one endpoint.

@@ -33,7 +33,7 @@ func openChecked(t *testing.T, slugs ...string) *postgres.DB {
 			t.Fatal(err)
 		}
 	}
-	due, err := db.TakeServices(t.Context(), noon.Add(-time.Minute), time.Hour, 100)
+	due, err := db.TakeServices(t.Context(), "", noon.Add(-time.Minute), time.Hour, 100)
 	if err != nil || len(due) != len(slugs) {
 		t.Fatalf("%d services are due: %v", len(due), err)
 	}
@@ -110,7 +110,7 @@ func TestRequestRecheck(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	due, err := db.TakeServices(t.Context(), noon.Add(2*time.Minute), time.Minute, 100)
+	due, err := db.TakeServices(t.Context(), "", noon.Add(2*time.Minute), time.Minute, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRecheckLease(t *testing.T) {
 	if got := ask(t, db, "a", "1", 20*time.Minute); got != "due 12:20:00" {
 		t.Errorf("while it is due: %s", got)
 	}
-	due, err := db.TakeServices(t.Context(), quarter, time.Hour, 1)
+	due, err := db.TakeServices(t.Context(), "", quarter, time.Hour, 1)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("it is no longer due at its time: %v, %v", due, err)
 	}
@@ -146,7 +146,7 @@ func TestRecheckLease(t *testing.T) {
 	if got := ask(t, db, "a", "1", 32*time.Minute); got != "wait 1m0s" {
 		t.Errorf("the visit was not stored: %s", got)
 	}
-	one, err := db.TakeService(t.Context(), due[0].ID, noon.Add(47*time.Minute), time.Hour)
+	one, err := db.TakeService(t.Context(), "", due[0].ID, noon.Add(47*time.Minute), time.Hour)
 	if err != nil || one == nil {
 		t.Fatalf("it is not due a quarter of an hour later: %v, %v", one, err)
 	}
@@ -246,7 +246,7 @@ func TestRecheckOfFrequentVisits(t *testing.T) {
 	if err := db.AddListings(t.Context(), []postgres.Listing{l}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.TakeServices(t.Context(), noon, time.Hour, 1)
+	due, err := db.TakeServices(t.Context(), "", noon, time.Hour, 1)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("due: %v, %v", due, err)
 	}

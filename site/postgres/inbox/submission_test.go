@@ -284,7 +284,7 @@ func TestReview(t *testing.T) {
 	if err := db.RejectSubmission(ctx, uuid.New(), "bob", "none", later); !errors.Is(err, site.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
-	due, err := db.TakeServices(ctx, later, time.Minute, 10)
+	due, err := db.TakeServices(ctx, "", later, time.Minute, 10)
 	if err != nil || len(due) != 2 || due[0].Source != "submitted" || len(due[0].Endpoints) != 2 {
 		t.Errorf("due after approval: %+v, %v", due, err)
 	}
