@@ -36,10 +36,18 @@ type packWriter struct {
 	own   []site.CheckEntry
 }
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder lacks. Blocks are written as
+// packRewrite says which published packs are written again.
+type packRewrite struct {
+	all bool // the numbers of their rows may belong to others
+}
+
+func (p *packRewrite) includes(time.Time) bool { return p.all }
+
+// writePacks writes the pack of every sealed hour that has full blocks, if the folder lacks it or it is written again.
+// Blocks are written as
 // they are read. It returns how many packs it wrote and the hours of all packs that the snapshot's logs name.
-func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, folder *output.Folder,
-	b *output.Build) (written int, needed []string, err error) {
+func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, rewrite *packRewrite,
+	folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -47,7 +55,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 	var missing []time.Time
 	for _, hour := range hours {
 		id := site.PackHour(hour)
-		if needed = append(needed, id); !folder.HasPack(id) {
+		if needed = append(needed, id); !folder.HasPack(id) || rewrite.includes(hour) {
 			missing = append(missing, hour)
 		}
 	}
@@ -70,7 +78,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 	})
 	goGuarded(g, func() error {
 		for p := range packs {
-			err := b.AddPack(p.id, func(add func(string, []byte) error) error {
+			err := b.ReplacePack(p.id, func(add func(string, []byte) error) error {
 				w.add = add
 				return p.write(ctx, w)
 			})
