@@ -279,6 +279,9 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if len(removed) > 0 {
 		report.removed = removed[len(removed)-1].ID
 	}
+	if last := rewrite.addVoids(facts.Voids, b.Previous().Erased); last > 0 {
+		b.SetErased(last)
+	}
 	b.SetErasures(NewErasures(removed, archive.SnapshotID(o.Now, "000000")))
 	previous, err := listPrevious(folder, b)
 	if err != nil {

@@ -38,10 +38,29 @@ type packWriter struct {
 
 // packRewrite says which published packs are written again.
 type packRewrite struct {
-	all bool // the numbers of their rows may belong to others
+	all  bool      // the numbers of their rows may belong to others
+	from time.Time // the first hour with rows that count no more, or again; zero for none
 }
 
-func (p *packRewrite) includes(time.Time) bool { return p.all }
+func (p *packRewrite) includes(hour time.Time) bool {
+	return p.all || !p.from.IsZero() && !hour.Before(p.from)
+}
+
+// addVoids adds the packs whose checks were voided, or counted again, since the previous snapshot. It returns the ID of
+// the last such change, 0 for none. No other check of a pack changes, and blocks are never in a pack before the hour of
+// their first row.
+func (p *packRewrite) addVoids(voids []checks.Void, handled int64) (last int64) {
+	for _, v := range voids {
+		if v.ChangeID <= handled {
+			continue
+		}
+		last = max(last, v.ChangeID)
+		if hour := v.From.UTC().Truncate(time.Hour); p.from.IsZero() || hour.Before(p.from) {
+			p.from = hour
+		}
+	}
+	return last
+}
 
 // writePacks writes the pack of every sealed hour that has full blocks, if the folder lacks it or it is written again.
 // Blocks are written as

@@ -52,19 +52,19 @@ func TestRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	db, backup, dir, fresh := openSample(t), openSample(t), tempDir(t), tempDir(t)
-	run(t, db, dir, options(moment))
+	run(t, db, dir, lean(moment))
 	copied := tempDir(t)
-	run(t, backup, copied, options(moment)) // no row is missing yet
+	run(t, backup, copied, lean(moment)) // no row is missing yet
 	at := func(minutes int) time.Time { return moment.Add(time.Duration(minutes) * time.Minute) }
 	visitAll(t, db, at(5), at(10), at(15), at(65), at(70))
-	before := run(t, db, dir, options(at(180)))
+	before := run(t, db, dir, lean(at(180)))
 
 	visitAll(t, backup, at(125), at(130), at(135), at(140), at(145), at(205), at(210)) // as many numbers and more
 	folder, err := output.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options(at(300))
+	o := lean(at(300))
 	_, err = build.Run(t.Context(), backup, folder, o)
 	if !errors.Is(err, output.ErrSuccessor) || !strings.Contains(err.Error(), "use --force ") {
 		t.Errorf("build of the back-up: %v", err)
@@ -83,7 +83,7 @@ func TestRestoredDatabase(t *testing.T) {
 	was := readPackRows(t, dir)
 	o.Force = true
 	report := run(t, backup, dir, o)
-	run(t, backup, fresh, options(at(300)))
+	run(t, backup, fresh, lean(at(300)))
 	is, want := readPackRows(t, dir), readPackRows(t, fresh)
 	for name, rows := range want {
 		if diff := cmp.Diff(rows, is[name]); diff != "" {
@@ -98,5 +98,5 @@ func TestRestoredDatabase(t *testing.T) {
 	if len(report.Needed) == 0 || slices.Equal(report.Needed, before.Needed) {
 		t.Errorf("the log names the packs %v, before %v", report.Needed, before.Needed)
 	}
-	run(t, backup, dir, options(at(301))) // goes on without Force
+	run(t, backup, dir, lean(at(301))) // goes on without Force
 }

@@ -169,8 +169,8 @@ func readBack(path string, written hash.Hash) error {
 	return nil
 }
 
-// SetErased sets the last erasure that is applied to the packs of this build.
-func (b *Build) SetErased(id int64) { b.erased = id }
+// SetErased sets the last erasure, or other change of published rows, that is applied to the packs of this build.
+func (b *Build) SetErased(id int64) { b.erased = max(b.erased, id) }
 
 // Commit publishes the snapshot. After an error the previous snapshot is still the current one, unless syncing the new
 // checkpoint failed. In both cases, running the same build again finishes the work.

@@ -16,6 +16,24 @@ type CoverageReport struct {
 	Volume30d VolumeQuality `json:"volume_30d"`
 	// Services grouped by their probable operator.
 	Operators OperatorReport `json:"operators"`
+	// Times whose checks count in nothing, because this directory was at fault; newest first.
+	Voids []Void `json:"voids"`
+}
+
+// Void is a time whose checks count in nothing, because the directory itself was at fault. The checks stay in the logs.
+type Void struct {
+	// Start of the time.
+	From Time `json:"from"`
+	// End of the time, excluded.
+	To Time `json:"to"`
+	// When the operator decided.
+	VoidedAt Time `json:"voided_at"`
+	// Why, in the operator's words.
+	Reason string `json:"reason"`
+	// Number of checks that counted before.
+	CheckCount int `json:"check_count"`
+	// Number of services whose checks they are.
+	ServiceCount int `json:"service_count"`
 }
 
 // NetworkCoverage is a network on which services accept payment, or whose settlements are read.

@@ -560,6 +560,7 @@ type GlobalCheckEntry struct {
 const (
 	NoEndpoints   = "no_endpoints" // the service has no endpoint to request
 	ErasedService = "erased"       // the row of an erased service, which has no other content
+	VoidCheck     = "void"         // the operator took it out of the judgments, because the directory was at fault
 )
 
 // Types of change records.

@@ -35,6 +35,7 @@ type Facts struct {
 	Polls        polls.Facts               // what facilitators answered
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 	Public       sources.Facts             // public sources, and what they list
+	Voids        []checks.Void             // oldest first
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -159,6 +160,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		f.Services[i].Receptions = receptions
 	}
 	if f.Polls, err = polls.Read(ctx, r.tx, now); err != nil {
+		return nil, err
+	}
+	if f.Voids, err = checks.ReadVoids(ctx, r.tx); err != nil {
 		return nil, err
 	}
 	f.Public, err = sources.Read(ctx, r.tx)
