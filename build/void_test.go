@@ -33,7 +33,8 @@ func TestVoidedChecks(t *testing.T) {
 	run(t, db, dir, lean(moment))
 	was, wasDays := readPackRows(t, dir), digestFiles(t, filepath.Join(dir, "data"))
 	from, to := moment.Add(-50*time.Hour), moment.Add(-41*time.Hour)
-	v, err := db.Void(t.Context(), checks.Void{From: from, To: to, VoidedAt: moment, Actor: "anna", Reason: "Our line was down."})
+	v, err := db.Void(t.Context(), checks.Void{From: from, To: to, VoidedAt: moment, Actor: "anna",
+		Reason: "Our line was down."})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,8 +108,9 @@ EXIT STATUS
 				if o.JSON {
 					return report.JSON(cmd.OutOrStdout(), done)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s count in nothing; the next build publishes it. To undo it: "+
-					"tollbook checks unvoid %d\n", count(done.Checks, "check"), count(done.Services, "service"), done.ID)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s count in nothing; the next build publishes it. "+
+					"To undo it: tollbook checks unvoid %d\n", count(done.Checks, "check"),
+					count(done.Services, "service"), done.ID)
 				return err
 			})
 		},
@@ -152,7 +153,8 @@ EXIT STATUS
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil {
-				return terminal.UsageErrorf("%q is not the id of a void; tollbook checks void --list lists all", args[0])
+				return terminal.UsageErrorf("%q is not the id of a void; tollbook checks void --list lists all",
+					args[0])
 			}
 			return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
 				v, err := db.LiftVoid(cmd.Context(), id, o.As, time.Now())
@@ -165,8 +167,8 @@ EXIT STATUS
 				if o.JSON {
 					return report.JSON(cmd.OutOrStdout(), v)
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Checks from %s to %s count again; the next build publishes it\n",
-					v.From.UTC().Format(time.RFC3339), v.To.UTC().Format(time.RFC3339))
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "Checks from %s to %s count again; the next build publishes "+
+					"it\n", v.From.UTC().Format(time.RFC3339), v.To.UTC().Format(time.RFC3339))
 				return err
 			})
 		},

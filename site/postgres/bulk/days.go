@@ -114,7 +114,7 @@ type Day struct {
 	MadeFrom string // "" if no row is added later, or was changed
 }
 
-// lastVoid is an expression of SQL for the last change of the checks whose states reach into a day, '' for none. A state
+// lastVoid is an expression of SQL for the last change of the checks whose states reach into a day, ” for none. A state
 // lasts for at most three days after its check.
 const lastVoid = `coalesce((SELECT 'void change ' || max(change_id) FROM voids
 	WHERE starts_at < day::timestamp AT TIME ZONE 'UTC' + interval '1 day'
@@ -122,9 +122,11 @@ const lastVoid = `coalesce((SELECT 'void change ' || max(change_id) FROM voids
 
 // CheckDays reads the days with visits from one time up to another, by day.
 func (r *Reader) CheckDays(ctx context.Context, from, to time.Time) ([]Day, error) {
-	return r.days(ctx, "checks", `SELECT day, `+lastVoid+` FROM (SELECT (at AT TIME ZONE 'UTC')::date AS day
-		FROM generate_series($1::timestamptz, $2::timestamptz - interval '1 s', interval '1 day') AS at WHERE EXISTS (SELECT FROM checks
-		WHERE checked_at >= at AND checked_at < at + interval '1 day')) AS days ORDER BY day`, from, to)
+	return r.days(ctx, "checks", `SELECT day, `+lastVoid+` FROM (
+		SELECT (at AT TIME ZONE 'UTC')::date AS day
+		FROM generate_series($1::timestamptz, $2::timestamptz - interval '1 s', interval '1 day') AS at
+		WHERE EXISTS (SELECT FROM checks WHERE checked_at >= at AND checked_at < at + interval '1 day')
+	) AS days ORDER BY day`, from, to)
 }
 
 // UptimeDays reads the days with sums of visits before a time, by day.
