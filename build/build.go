@@ -226,10 +226,18 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	steps.Done(ctx, "directory read", "services", len(facts.Services), "removed", len(removed))
-	if !o.Force {
-		if err := checkFacts(b, facts, removed); err != nil {
-			return Report{}, err
-		}
+	if err := checkFacts(b, facts, removed); err != nil && !o.Force {
+		return Report{}, err
+	}
+	rewrite := new(packRewrite)
+	var lost *lostError
+	switch err := findLost(ctx, r, b.ReadPrevious); {
+	case errors.As(err, &lost) && o.Force:
+		rewrite.all = true
+	case lost != nil:
+		return Report{}, fmt.Errorf("%w of %s: %w", output.ErrSuccessor, b.Previous().Snapshot, err)
+	case err != nil:
+		return Report{}, err
 	}
 	last, err := aside.begin(facts, b, site.NewTime(o.Now))
 	if err != nil {
@@ -271,12 +279,15 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if len(removed) > 0 {
 		report.removed = removed[len(removed)-1].ID
 	}
+	if last := rewrite.addVoids(facts.Voids, b.Previous().Erased); last > 0 {
+		b.SetErased(last)
+	}
 	b.SetErasures(NewErasures(removed, archive.SnapshotID(o.Now, "000000")))
 	previous, err := listPrevious(folder, b)
 	if err != nil {
 		return Report{}, err
 	}
-	if report.Packs, report.Needed, err = writePacks(ctx, r, names, folder, b); err != nil {
+	if report.Packs, report.Needed, err = writePacks(ctx, r, names, rewrite, folder, b); err != nil {
 		return Report{}, err
 	}
 	steps.Done(ctx, "packs written", "packs", report.Packs)

@@ -98,7 +98,9 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			FROM sources, generate_series(1, 2) AS n;
 		INSERT INTO source_resources SELECT sources.id, regexp_replace(base_url, '^https?://', '') || path, method, '',
 			'2026-11-01', NULL, false
-			FROM sources, services JOIN endpoints ON service_id = services.id ON CONFLICT DO NOTHING`)
+			FROM sources, services JOIN endpoints ON service_id = services.id ON CONFLICT DO NOTHING;
+		INSERT INTO voids (change_id, starts_at, ends_at, voided_at, actor, reason, checks, services)
+			VALUES (99, '2026-11-01', '2026-11-02', '2026-11-03', 'anna', 'our line was down', 5, 2)`)
 	if err != nil {
 		return err
 	}
@@ -117,7 +119,7 @@ var sharedTables = []string{
 	"accounts", "amount_days", "assessment_seal", "authorization_days", "chains", "facilitator_kinds",
 	"facilitator_poll_days", "facilitator_polls", "facilitator_signers", "facilitator_tokens", "facilitators",
 	"log_seal", "opt_outs",
-	"payee_days", "payee_totals", "payer_days", "recipient_checks", "removed_services", "scan_settlers", "scans", "sender_days", "settings",
+	"payee_days", "payee_totals", "payer_days", "recipient_checks", "removed_services", "voids", "scan_settlers", "scans", "sender_days", "settings",
 	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
 	"token_totals", "tokens", "walks",
 }

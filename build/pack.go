@@ -36,10 +36,37 @@ type packWriter struct {
 	own   []site.CheckEntry
 }
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder lacks. Blocks are written as
+// packRewrite says which published packs are written again.
+type packRewrite struct {
+	all  bool      // the numbers of their rows may belong to others
+	from time.Time // the first hour with rows that count no more, or again; zero for none
+}
+
+func (p *packRewrite) includes(hour time.Time) bool {
+	return p.all || !p.from.IsZero() && !hour.Before(p.from)
+}
+
+// addVoids adds the packs whose checks were voided, or counted again, since the previous snapshot. It returns the ID of
+// the last such change, 0 for none. No other check of a pack changes, and blocks are never in a pack before the hour of
+// their first row.
+func (p *packRewrite) addVoids(voids []checks.Void, handled int64) (last int64) {
+	for _, v := range voids {
+		if v.ChangeID <= handled {
+			continue
+		}
+		last = max(last, v.ChangeID)
+		if hour := v.From.UTC().Truncate(time.Hour); p.from.IsZero() || hour.Before(p.from) {
+			p.from = hour
+		}
+	}
+	return last
+}
+
+// writePacks writes the pack of every sealed hour that has full blocks, if the folder lacks it or it is written again.
+// Blocks are written as
 // they are read. It returns how many packs it wrote and the hours of all packs that the snapshot's logs name.
-func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, folder *output.Folder,
-	b *output.Build) (written int, needed []string, err error) {
+func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, rewrite *packRewrite,
+	folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -47,7 +74,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 	var missing []time.Time
 	for _, hour := range hours {
 		id := site.PackHour(hour)
-		if needed = append(needed, id); !folder.HasPack(id) {
+		if needed = append(needed, id); !folder.HasPack(id) || rewrite.includes(hour) {
 			missing = append(missing, hour)
 		}
 	}
@@ -70,7 +97,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, fold
 	})
 	goGuarded(g, func() error {
 		for p := range packs {
-			err := b.AddPack(p.id, func(add func(string, []byte) error) error {
+			err := b.ReplacePack(p.id, func(add func(string, []byte) error) error {
 				w.add = add
 				return p.write(ctx, w)
 			})

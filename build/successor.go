@@ -2,17 +2,22 @@ package build
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/routes"
 )
 
@@ -70,8 +75,7 @@ func checkIndex(was, is routes.Index, removed []string) error {
 }
 
 // checkFacts returns an error that wraps output.ErrSuccessor if a snapshot of the facts may not follow the one that b
-// replaces, as checkIndex. Unlike CheckSuccessor it accepts numbers that fall, because a database that was restored from
-// a back-up goes on.
+// replaces, as checkIndex.
 func checkFacts(b *output.Build, facts *postgres.Facts, erased []postgres.RemovedService) error {
 	was, err := readPreviousIndex(b)
 	if err != nil {
@@ -102,6 +106,57 @@ func readPreviousIndex(b *output.Build) (index routes.Index, err error) {
 		err = json.Unmarshal(data, &index)
 	}
 	return index, err
+}
+
+// CheckRows returns an error if the database lacks rows that the logs of a published snapshot end with, so that other
+// rows would get their numbers.
+func CheckRows(ctx context.Context, db *postgres.DB, before archive.Files) error {
+	return db.Read(ctx, func(r *postgres.Reader) error { return findLost(ctx, r, before.ReadFile) })
+}
+
+// lostError is the error of a database that lacks published rows.
+type lostError struct {
+	rows int
+	at   time.Time // of the oldest
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("the database lacks %d of the newest checks and changes that readers have, the oldest of %s, so "+
+		"it was restored from an earlier back-up, and other rows would get their numbers; if it goes on from there, "+
+		"use --force once (see \"Back up and restore\" of the page operations/repair)", e.rows,
+		e.at.UTC().Format(time.RFC3339))
+}
+
+// findLost returns a *lostError if the database lacks rows that the logs of a published snapshot end with. It returns
+// nil if the snapshot cannot be read, because then readers have nothing that they could lose.
+func findLost(ctx context.Context, r *postgres.Reader, read func(name string) ([]byte, error)) error {
+	var ofChecks, ofChanges []checks.PublishedRow
+	for _, c := range readNewest[site.GlobalCheckEntry](read, "checks") {
+		if id, err := uuid.Parse(c.ID); err == nil {
+			ofChecks = append(ofChecks, checks.PublishedRow{ID: id, Slug: c.ServiceSlug, At: c.CheckedAt.Time})
+		}
+	}
+	for _, c := range readNewest[site.ChangeRecord](read, "changes") {
+		ofChanges = append(ofChanges, checks.PublishedRow{Slug: c.Slug, Type: c.Type, At: c.ObservedAt.Time})
+	}
+	lost, err := r.FindLost(ctx, ofChecks, ofChanges)
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	return &lostError{len(lost), lost[0]}
+}
+
+// readNewest returns the newest rows of a log in a published snapshot, none if they cannot be read.
+func readNewest[T any](read func(name string) ([]byte, error), log string) []T {
+	var list struct{ Data []T }
+	data, err := read(bare(log, "").Key())
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil
+	}
+	return list.Data
 }
 
 // checkLog checks that the next number of a log does not fall, because numbers are never used twice.

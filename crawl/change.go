@@ -103,9 +103,11 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *chec
 					return err
 				}
 			}
-			if recorded >= change.MaxDay {
+			if recorded >= 0 {
+				limit := min(change.MaxRecord, max(change.ShortRecord, change.MaxDay-int(recorded)))
 				compare.Summary, compare.OldSnapshot, compare.NewSnapshot = change.Cut(kind, compare.Summary,
-					compare.OldSnapshot, compare.NewSnapshot, change.ShortRecord)
+					compare.OldSnapshot, compare.NewSnapshot, limit)
+				recorded += int64(compare.Size())
 			}
 			compare.ServiceID, compare.ObservedAt = s.ID, v.Check.CheckedAt
 			v.Changes = append(v.Changes, *compare)

@@ -169,8 +169,8 @@ func readBack(path string, written hash.Hash) error {
 	return nil
 }
 
-// SetErased sets the last erasure that is applied to the packs of this build.
-func (b *Build) SetErased(id int64) { b.erased = id }
+// SetErased sets the last erasure, or other change of published rows, that is applied to the packs of this build.
+func (b *Build) SetErased(id int64) { b.erased = max(b.erased, id) }
 
 // Commit publishes the snapshot. After an error the previous snapshot is still the current one, unless syncing the new
 // checkpoint failed. In both cases, running the same build again finishes the work.
@@ -540,10 +540,52 @@ func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte
 	return b.writePack(hour, fill)
 }
 
-// writePack writes a pack under a temporary name.
+// ReplacePack writes the pack of an hour as AddPack does, in place of a published one. Files that only the published
+// pack has stay in it, because earlier snapshots name them.
+func (b *Build) ReplacePack(hour string, fill func(add func(name string, data []byte) error) error) error {
+	path := b.folder.packPath(hour)
+	if slices.Contains(b.packs, hour) {
+		path = b.tempPack(hour)
+	} else if !b.folder.HasPack(hour) {
+		return b.AddPack(hour, fill)
+	}
+	old, err := archive.OpenZipFile(path)
+	if err != nil {
+		return fmt.Errorf("replace pack: %w", err)
+	}
+	defer old.Close() // of the file that the rename below replaces
+	return b.writePack(hour, func(add func(string, []byte) error) error {
+		added := map[string]bool{archive.SumsFile: true}
+		if err := fill(func(name string, data []byte) error {
+			added[name] = true
+			return add(name, data)
+		}); err != nil {
+			return err
+		}
+		for _, name := range old.Names() {
+			if added[name] {
+				continue
+			}
+			data, err := old.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			if err := add(name, data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writePack writes a pack under a temporary name, in place of one that this build wrote before.
 func (b *Build) writePack(hour string, fill func(add func(name string, data []byte) error) error) error {
 	d := b.folder
-	f, err := d.disk.Create(b.tempPack(hour))
+	temp, again := b.tempPack(hour), slices.Contains(b.packs, hour)
+	if again {
+		temp += ".new"
+	}
+	f, err := d.disk.Create(temp)
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
@@ -561,7 +603,13 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	if err := readBack(f.Name(), sum); err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
-	b.packs = append(b.packs, hour)
+	if !again {
+		b.packs = append(b.packs, hour)
+		return nil
+	}
+	if err := d.disk.Rename(temp, b.tempPack(hour)); err != nil {
+		return fmt.Errorf("add pack: %w", err)
+	}
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 		if tree, err = p.check(gctx, t, from, local, zip); err != nil {
 			return err
 		}
-		if r.Packs, err = p.uploadPacks(gctx, from, local.Erased > t.checkpoint.Erased); err != nil {
+		if r.Packs, err = p.uploadPacks(gctx, from, p.o.Force || local.Erased > t.checkpoint.Erased); err != nil {
 			return err
 		}
 		if r.Days, err = p.uploadDays(gctx, t, from, tree); err != nil {
@@ -476,9 +476,9 @@ func (p *Publisher) movePointer(ctx context.Context, etag string, c archive.Chec
 // packsAtOnce is the number of packs that are sent concurrently.
 const packsAtOnce = 4
 
-// uploadPacks sends the packs that the store does not have. After a service was erased, it compares all packs, because
-// some were replaced.
-func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) (uploaded int, err error) {
+// uploadPacks sends the packs that the store does not have. With compare it compares all packs, because some may have
+// been replaced.
+func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, compare bool) (uploaded int, err error) {
 	there, err := p.store.List(ctx, archive.PacksDir+"/")
 	if err != nil {
 		return 0, err
@@ -499,7 +499,7 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 			return uploaded, errors.Join(err, g.Wait())
 		}
 		if size, ok := sizes[archive.PackName(hour)]; ok && size == body.Size() &&
-			(!erased || objects.Compare(ctx, p.store, archive.PackName(hour), body) == nil) {
+			(!compare || objects.Compare(ctx, p.store, archive.PackName(hour), body) == nil) {
 			body.Close()
 			continue
 		}

@@ -101,5 +101,7 @@ func coverage() site.CoverageReport {
 				{By: site.LinkedByRecipient, Value: payTo, Networks: ptr("eip155:*"), ServiceCount: 3},
 				{By: site.LinkedByDomain, Value: "acme.com", ServiceCount: 2, Services: []site.SharedWithItem{
 					{Name: "Acme Quotes", Slug: "acme"}, {Name: hostile, Slug: "nasty"}}}}},
+		Voids: []site.Void{{From: ago(30 * time.Hour), To: ago(26 * time.Hour), VoidedAt: ago(time.Hour),
+			Reason: "Our line was down: " + hostile, CheckCount: 4103, ServiceCount: 41}},
 	}
 }

@@ -50,7 +50,7 @@ var Enums = map[string][]string{
 	"TractionStatuses":     {"measured", "no-payto", "unmeasured-network", "unresponsive"},
 	// The classes of inconclusive responses in package probe, and the reasons without a response.
 	"UncountedReasons": {"needs_input", "sign_in", "grpc", "wrong_method", "auth", "challenge", "rate_limited", "unavailable",
-		"interrupted", "robots", "refused", NoEndpoints, OtherPlaces, ErasedService},
+		"interrupted", "robots", "refused", NoEndpoints, OtherPlaces, ErasedService, VoidCheck},
 	"Verifications": {VerificationOnChain, VerificationListed},
 	"Verifiers":     {VerifiedByOwner, VerifiedByOperator},
 }

@@ -18,6 +18,8 @@ type CoverageReport struct {
 	Operators OperatorReport `json:"operators"`
 	// Places from which services are checked, by name; absent if one without a name is the only one.
 	Vantages []Vantage `json:"vantages,omitempty"`
+	// Times whose checks count in nothing, because this directory was at fault; newest first.
+	Voids []Void `json:"voids"`
 }
 
 // Vantage is a place from which services are checked.
@@ -26,6 +28,22 @@ type Vantage struct {
 	Vantage string `json:"vantage"`
 	// When a program there last took part, to the minute.
 	SeenAt Time `json:"seen_at"`
+}
+
+// Void is a time whose checks count in nothing, because the directory itself was at fault. The checks stay in the logs.
+type Void struct {
+	// Start of the time.
+	From Time `json:"from"`
+	// End of the time, excluded.
+	To Time `json:"to"`
+	// When the operator decided.
+	VoidedAt Time `json:"voided_at"`
+	// Why, in the operator's words.
+	Reason string `json:"reason"`
+	// Number of checks that counted before.
+	CheckCount int `json:"check_count"`
+	// Number of services whose checks they are.
+	ServiceCount int `json:"service_count"`
 }
 
 // NetworkCoverage is a network on which services accept payment, or whose settlements are read.

@@ -593,6 +593,7 @@ const (
 	NoEndpoints   = "no_endpoints" // the service has no endpoint to request
 	OtherPlaces   = "other_places" // other places did not find what this one found
 	ErasedService = "erased"       // the row of an erased service, which has no other content
+	VoidCheck     = "void"         // the operator took it out of the judgments, because the directory was at fault
 )
 
 // Types of change records.

@@ -9,6 +9,7 @@ import (
 	"tollbook/build/judge/directory"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
@@ -33,6 +34,7 @@ func newCoverage(f *postgres.Facts, items []*site.ServiceListItem, t *revenueInd
 	}
 	c.Vantages = newVantages(f)
 	c.Operators.Links, c.Operators.LinkCount = operators.All()
+	c.Voids = listVoids(f.Voids)
 	if f.Revenue == nil {
 		return c
 	}
@@ -44,6 +46,18 @@ func newCoverage(f *postgres.Facts, items []*site.ServiceListItem, t *revenueInd
 	v.Without = site.VolumeSum{VolumeUSD: raw.minus(self).minus(single).decimal(),
 		TxCount: w.Settlements30d - w.SelfSettlements30d - w.SinglePayerSettlements30d}
 	return c
+}
+
+// listVoids returns the voids that nobody lifted, newest first.
+func listVoids(voids []checks.Void) []site.Void {
+	list := []site.Void{}
+	for _, v := range slices.Backward(voids) {
+		if v.LiftedAt == nil {
+			list = append(list, site.Void{From: site.NewTime(v.From), To: site.NewTime(v.To),
+				VoidedAt: site.NewTime(v.VoidedAt), Reason: v.Reason, CheckCount: v.Checks, ServiceCount: v.Services})
+		}
+	}
+	return list
 }
 
 // listNetworks returns every network that is read, or on which a service accepts payment now.

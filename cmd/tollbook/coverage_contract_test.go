@@ -160,7 +160,15 @@ func init() {
 			networks NetworkCoverage[]
 			candidate_settlers CandidateSettler[]
 			volume_30d VolumeQuality
-			operators Operators`,
+			operators Operators
+			voids Void[]`,
+		"Void": `
+			from date-time
+			to date-time
+			voided_at date-time
+			reason string
+			check_count integer
+			service_count integer`,
 		"NetworkCoverage": `
 			network string
 			network_caip2 string

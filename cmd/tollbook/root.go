@@ -67,7 +67,7 @@ EXIT STATUS
 			newServicesOptOutsCommand()),
 		newSourcesCommand(c, newPullCommand(c)), newSubmissions(), newSuggestions(),
 		newFacilitators(),
-		newCrawlCommand(), newIndexCommand(c),
+		newCrawlCommand(), newChecks(), newIndexCommand(c),
 		newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(),
 		newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(),
 		newEdgeCommand(), newTablesCommand(bucketHelp),

@@ -182,6 +182,8 @@ var commandLines = map[string][]string{
 	"services opt-outs":   {"--data", "%DIR/data"},
 	"show":                {"nobody", "--directory", "%URL"},
 	"submissions approve": {"--verified", "--yes", "--data", "%DIR/data"},
+	"checks void":         {"--list", "--data", "%DIR/data"},
+	"checks unvoid":       {"1", "--data", "%DIR/data"},
 	"submissions ban":     {"00000000-0000-0000-0000-000000000000", "--data", "%DIR/data"},
 	"submissions bans":    {"--data", "%DIR/data"},
 	"submissions unban":   {"00000000-0000-0000-0000-000000000000", "--data", "%DIR/data"},

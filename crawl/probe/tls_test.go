@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -16,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // An authority signs certificates for the tests.
@@ -49,15 +52,15 @@ func newAuthority(t *testing.T) *authority {
 	return &authority{cert, key, pool}
 }
 
-// issue signs a certificate for a name or an IP address that is valid for the given span around now.
-func (a *authority) issue(t *testing.T, name string, from, to time.Duration) tls.Certificate {
+// issue signs a certificate for a name, with more names, or for an IP address that is valid for the given span around now.
+func (a *authority) issue(t *testing.T, name string, from, to time.Duration, more ...string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: append(more, name),
 		NotBefore: time.Now().Add(from), NotAfter: time.Now().Add(to),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -215,5 +218,34 @@ func TestHTTP2(t *testing.T) {
 	}
 	if got[0].proto != 2 || got[0].remote != got[1].remote || got[2].remote == got[1].remote || !got[2].resumed {
 		t.Errorf("%+v, want HTTP/2, one connection for two rounds, and a resumed session on the third", got)
+	}
+}
+
+// TestManyNames checks that a certificate of 10,000 names is accepted, and that nothing of it stays in memory.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	names := make([]string, 10_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("n%d.sample.test", i)
+	}
+	var resumed []bool
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{
+		ca.issue(t, "a.sample.test", -time.Hour, time.Hour, names...)}},
+		func(w http.ResponseWriter, r *http.Request) {
+			resumed = append(resumed, r.TLS.DidResume)
+			demand(w)
+		})
+	p := New(Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}})
+	t.Cleanup(p.Close)
+	for range 2 {
+		r := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
+		if r.Verdict != Paid || !r.TLSVerified {
+			t.Fatalf("%s (%s), verified %v", r.Verdict, r.Reason, r.TLSVerified)
+		}
+		p.Close() // the next request opens a connection
+	}
+	if diff := cmp.Diff([]bool{false, false}, resumed); diff != "" {
+		t.Errorf("sessions resumed (-want +got):\n%s", diff)
 	}
 }

@@ -39,7 +39,7 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 		DialContext: p.withConnectTimeout(dial),
 		TLSClientConfig: &tls.Config{
 			RootCAs:            roots,
-			ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions),
+			ClientSessionCache: smallSessions{tls.NewLRUClientSessionCache(maxSessions)},
 			CurvePreferences:   []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521},
 		},
 		TLSHandshakeTimeout: p.connect,
@@ -57,6 +57,29 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 // maxSessions is the number of TLS sessions that are stored, at about 8 KB each with their certificates. The least
 // recently used is dropped first, so a round over more hosts than that reuses none.
 const maxSessions = 16 << 10
+
+// maxSessionBytes is the largest TLS session that is stored, with its ticket and certificates. A server chooses both: a
+// certificate of 10,000 names would fill the memory with maxSessions of them.
+const maxSessionBytes = 16 << 10
+
+// smallSessions is a cache of TLS sessions that stores none larger than maxSessionBytes.
+type smallSessions struct{ tls.ClientSessionCache }
+
+// Put implements tls.ClientSessionCache.
+func (c smallSessions) Put(key string, s *tls.ClientSessionState) {
+	if s != nil {
+		ticket, state, err := s.ResumptionState()
+		if err == nil {
+			var data []byte
+			data, err = state.Bytes()
+			ticket = append(ticket, data...)
+		}
+		if err != nil || len(ticket) > maxSessionBytes {
+			s = nil // also drops the session from before
+		}
+	}
+	c.ClientSessionCache.Put(key, s)
+}
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 

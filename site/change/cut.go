@@ -14,9 +14,10 @@ const (
 	// About 80 ways to pay fit into it twice; the largest record of a sample service has 30 KB. A file of a log has at
 	// most 100 records, 6.6 MB, which a reader can receive and a server can have in memory for several readers at once.
 	MaxRecord = 64 << 10
-	// MaxDay is how many bytes of records a service may add within 24 hours. A later record has ShortRecord bytes at
-	// most. So a service adds at most 0.6 MB a day, with its 72 records.
-	MaxDay = 256 << 10
+	// MaxDay is how many bytes of records a service may add within 24 hours. A record that exceeds what is left of them
+	// is cut to it, and a later one to ShortRecord bytes. So with 72 records a day a service adds at most 0.25 MB a day,
+	// and 90 MB a year.
+	MaxDay = 96 << 10
 	// ShortRecord is enough for some differences, and for the number of the others.
 	ShortRecord = 2 << 10
 )

@@ -196,3 +196,13 @@ func TestCutDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestYearOfChanges checks that the records of a service that changes all its terms at each visit have less than 100 MB
+// in a year. A service has at most one record of each type an hour.
+func TestYearOfChanges(t *testing.T) {
+	t.Parallel()
+	day := change.MaxDay + 24*len(site.OfferChangeTypes)*change.ShortRecord
+	if year := 365 * day; year > 100_000_000 {
+		t.Errorf("a year of records has up to %d bytes, want 100 MB at most", year)
+	}
+}

@@ -37,6 +37,7 @@ type Facts struct {
 	Revenue      *ledger.Revenue           // nil until the build has chosen the tokens that count
 	Public       sources.Facts             // public sources, and what they list
 	Vantages     []checks.Vantage          // places that visit services now, by name
+	Voids        []checks.Void             // oldest first
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -167,6 +168,9 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		return nil, err
 	}
 	if f.Vantages, err = r.ReadVantages(ctx, now); err != nil {
+		return nil, err
+	}
+	if f.Voids, err = checks.ReadVoids(ctx, r.tx); err != nil {
 		return nil, err
 	}
 	f.Public, err = sources.Read(ctx, r.tx)

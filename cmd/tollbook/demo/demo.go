@@ -190,6 +190,7 @@ func (d *Demo) build(ctx context.Context) (build.Report, error) {
 	built, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
 		Now: now, Every: buildInterval, LogDelay: logDelay, Expand: output.ExpandAll,
 		Site: s, Program: version.ProgramSum(),
+		Force: true, // a Postgres that is killed loses the last half second, which a snapshot may have
 	})
 	if err != nil {
 		return built, err

@@ -74,9 +74,14 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 		Now: now, Force: o.Force, Full: o.Full, Key: o.Key, ChangeKey: o.ChangeKey,
 		Expand: Expansions[o.Expand], AllBelow: allBelow,
 		Every: o.Every, Phase: routes.ExpandPhase,
-		Header:   objectHeader,
-		Accept:   func(snapshot archive.Files) error { return checkAddress(o.To, snapshot) },
-		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
+		Header: objectHeader,
+		Accept: func(snapshot archive.Files) error { return checkAddress(o.To, snapshot) },
+		Check: func(before, after archive.Files) error {
+			if err := build.CheckRows(ctx, db, before); err != nil {
+				return err
+			}
+			return build.CheckSuccessor(before, after, removed)
+		},
 		Listed:   build.ListSnapshots,
 		Erasures: build.NewErasures(removals, ""),
 		Progress: o.Progress,

@@ -108,24 +108,32 @@ func (r *Reader) Changes(ctx context.Context, from, to time.Time, do func(*Chang
 		}, from, to)
 }
 
-// Day is a UTC day with rows of a table. MadeFrom changes with each row that is added later.
+// Day is a UTC day with rows of a table. MadeFrom changes with each row that is added later or changes.
 type Day struct {
 	Day      time.Time
-	MadeFrom string // "" if no row is added later
+	MadeFrom string // "" if no row is added later, or was changed
 }
+
+// lastVoid is an expression of SQL for the last change of the checks whose states reach into a day, ” for none. A state
+// lasts for at most three days after its check.
+const lastVoid = `coalesce((SELECT 'void change ' || max(change_id) FROM voids
+	WHERE starts_at < day::timestamp AT TIME ZONE 'UTC' + interval '1 day'
+		AND ends_at > day::timestamp AT TIME ZONE 'UTC' - interval '3 days'), '')`
 
 // CheckDays reads the days with visits from one time up to another, by day.
 func (r *Reader) CheckDays(ctx context.Context, from, to time.Time) ([]Day, error) {
-	return r.days(ctx, "checks", `SELECT day::date, '' FROM generate_series($1::timestamptz, $2::timestamptz -
-interval '1 s',
-		interval '1 day') AS day WHERE EXISTS (SELECT FROM checks WHERE checked_at >= day
-		AND checked_at < day + interval '1 day')`, from, to)
+	return r.days(ctx, "checks", `SELECT day, `+lastVoid+` FROM (
+		SELECT (at AT TIME ZONE 'UTC')::date AS day
+		FROM generate_series($1::timestamptz, $2::timestamptz - interval '1 s', interval '1 day') AS at
+		WHERE EXISTS (SELECT FROM checks WHERE checked_at >= at AND checked_at < at + interval '1 day')
+	) AS days ORDER BY day`, from, to)
 }
 
 // UptimeDays reads the days with sums of visits before a time, by day.
 func (r *Reader) UptimeDays(ctx context.Context, to time.Time) ([]Day, error) {
-	return r.days(ctx, "uptime", `SELECT DISTINCT day, '' FROM check_days WHERE day >= '1970-01-01' AND day < $1
-		ORDER BY day`, to)
+	return r.days(ctx, "uptime", `SELECT day, `+lastVoid+` FROM (
+			SELECT DISTINCT day FROM check_days WHERE day >= '1970-01-01' AND day < $1
+		) AS days ORDER BY day`, to)
 }
 
 // ChangeDays reads the days with sealed changes before a time, by day. A change may be sealed later than others of its

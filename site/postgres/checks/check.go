@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres/rows"
 )
 
@@ -44,6 +45,7 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 	}
 	b := &pgx.Batch{}
 	through := queueSealed(b)
+	voided := queueVoids(b, slices.MinFunc(checks, func(a, b *Check) int { return a.CheckedAt.Compare(b.CheckedAt) }).CheckedAt)
 	suspect := queueSuspects(b, checks)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("read log seal, and services with checks of the time: %w", err)
@@ -59,6 +61,11 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 		return nil, err
 	}
 	checks, fresh = excludeStored(checks, stored)
+	for _, c := range checks {
+		if c.Counted && voided(c) {
+			c.Counted, c.UncountedReason = false, new(site.VoidCheck)
+		}
+	}
 	moveLate(checks, *sealed)
 	b = &pgx.Batch{}
 	queueChecks(b, checks)
