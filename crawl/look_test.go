@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,9 +18,10 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/webbotauth"
 )
 
-// TestLooksAreBuilt visits services that ask browsers, or requests by another method, for other payments than agents.
+// TestLooksAreBuilt visits services that ask other readers, or requests by another method, for other payments than agents.
 // It checks what the snapshot of those facts says: the flag, and both sides as evidence. A visit looks once a day at an
 // endpoint that was paid before; a service that mends its terms loses the flag with the next look.
 func TestLooksAreBuilt(t *testing.T) {
@@ -41,7 +43,9 @@ func TestLooksAreBuilt(t *testing.T) {
 		switch {
 		case path != "x":
 			http.NotFound(w, r)
-		case name == "browser" && isBrowser && !mended, name == "method" && r.Method == http.MethodPost:
+		case name == "browser" && isBrowser && !mended, name == "method" && r.Method == http.MethodPost,
+			name == "client" && strings.HasPrefix(r.UserAgent(), "node"),
+			name == "unsigned" && r.Header.Get("Signature") == "":
 			terms("10000", other)
 		case name == "dearer" && isBrowser:
 			terms("90000", own)
@@ -53,22 +57,30 @@ func TestLooksAreBuilt(t *testing.T) {
 		}
 	}))
 	m := open(t)
-	services := []string{"browser", "dearer", "method", "rotating", "same"}
+	services := []string{"browser", "client", "dearer", "method", "rotating", "same", "unsigned"}
 	for _, slug := range services {
 		l := oneEndpoint(slug, base+"/"+slug, "/x")
 		l.Endpoints[0].Method = ""
 		m.list(t, l)
 	}
 	now := &clock{now: dawn}
+	o.Now = now.Now
+	var err error
+	o.Signer, err = webbotauth.NewSigner(ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), "https://tollbook.example")
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := crawler(t, m, Options{Now: now.Now}, o)
 	dir := t.TempDir()
 
 	const agent = "two terms for one request, of which the %s differs: the response to an agent asks for 10000 of USDC " +
 		"on base to " + own + "; the response to %s asks for %s of USDC on base to %s"
 	differ := map[string]string{
-		"browser": fmt.Sprintf(agent, "recipient", "a browser", "10000", other),
-		"dearer":  fmt.Sprintf(agent, "amount", "a browser", "90000", own),
-		"method":  fmt.Sprintf(agent, "recipient", "POST", "10000", other),
+		"browser":  fmt.Sprintf(agent, "recipient", "a browser", "10000", other),
+		"client":   fmt.Sprintf(agent, "recipient", "a client that pays", "10000", other),
+		"unsigned": fmt.Sprintf(agent, "recipient", "a request without a signature", "10000", other),
+		"dearer":   fmt.Sprintf(agent, "amount", "a browser", "90000", own),
+		"method":   fmt.Sprintf(agent, "recipient", "POST", "10000", other),
 	}
 	for _, step := range []struct {
 		name  string
@@ -78,9 +90,9 @@ func TestLooksAreBuilt(t *testing.T) {
 		want  []string
 	}{
 		{"first visits", 0, false, 0, nil}, // nothing asked for payment before
-		{"looks", time.Hour, false, 1, []string{"browser", "dearer", "method"}},
-		{"the same day", 24 * time.Hour, true, 1, []string{"browser", "dearer", "method"}},
-		{"a day after the look", 26 * time.Hour, true, 2, []string{"dearer", "method"}},
+		{"looks", time.Hour, false, 1, []string{"browser", "client", "dearer", "method", "unsigned"}},
+		{"the same day", 24 * time.Hour, true, 1, []string{"browser", "client", "dearer", "method", "unsigned"}},
+		{"a day after the look", 26 * time.Hour, true, 2, []string{"client", "dearer", "method", "unsigned"}},
 	} {
 		mu.Lock()
 		mended = step.mend

@@ -95,7 +95,7 @@ func (p *Prober) send(ctx context.Context, c call, left time.Duration, r *reply)
 	defer cancel()
 	var t tracer
 	req := p.newRequest(httptrace.WithClientTrace(limited, t.trace()), c)
-	if p.signer != nil {
+	if p.signer != nil && !c.unsigned {
 		if err := p.signer.SignRequest(req, p.now()); err != nil {
 			r.err = &fault{ClassInterrupted, "the request could not be signed", err}
 			return ""

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"tollbook/site/rail"
 	"tollbook/site/x402"
@@ -13,8 +14,19 @@ import (
 // browserAccept is the Accept header of browsers. The User-Agent stays that of Tollbook.
 const browserAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-// Look sends the request of a probe with the verdict Paid again as a browser would, and by the other one of GET and
-// POST if anyMethod says that nobody declared a method. It returns what each reader is asked for, the agent first.
+// clientAgent returns a user agent whose product is that of clients in JavaScript, which pay most. The contact stays, so
+// that owners know who asks.
+func clientAgent(agent string) string {
+	const product = "node"
+	if _, contact, ok := strings.Cut(agent, " "); ok {
+		return product + " " + contact
+	}
+	return product
+}
+
+// Look sends the request of a probe with the verdict Paid again as a browser would, with the user agent of a client
+// that pays, without a signature if the prober signs, and by the other one of GET and POST if anyMethod says that
+// nobody declared a method. It returns what each reader is asked for, the agent first.
 //
 // A service whose terms differ in every request contradicts itself for no reader. So if two readers are asked for
 // different payments, Look asks once more as an agent, and leaves out the other readers if the agent's terms changed
@@ -31,6 +43,14 @@ func (p *Prober) Look(ctx context.Context, r Result, anyMethod bool) []rail.Read
 	browser := again
 	browser.header = http.Header{"Accept": {browserAccept}}
 	readers = append(readers, p.readAs(ctx, rail.AsBrowser, browser))
+	client := again
+	client.header = http.Header{"User-Agent": {clientAgent(p.userAgent)}}
+	readers = append(readers, p.readAs(ctx, rail.AsClient, client))
+	if p.signer != nil {
+		unsigned := again
+		unsigned.unsigned = true
+		readers = append(readers, p.readAs(ctx, rail.AsUnsigned, unsigned))
+	}
 	if other := otherMethod(again.method); anyMethod && other != "" {
 		c := call{method: other, url: u}
 		if hasBody(other) {

@@ -25,6 +25,7 @@ type call struct {
 	contentType string
 	header      http.Header // further headers, over the usual ones
 	resampled   bool        // repeats the call before with a sample
+	unsigned    bool
 }
 
 // A try is a call with its result.

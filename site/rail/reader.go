@@ -12,6 +12,8 @@ type Reader struct {
 const (
 	AsAgent       = "agent"        // the request of a probe
 	AsBrowser     = "browser"      // the same request with the Accept header of a browser
+	AsClient      = "client"       // the same request with the User-Agent of a client that pays
+	AsUnsigned    = "unsigned"     // the same request without the signature of the probe
 	AsOtherMethod = "other_method" // GET instead of POST, or POST instead of GET
 )
 
@@ -22,6 +24,10 @@ func (r Reader) place() string {
 	switch r.As {
 	case AsBrowser:
 		return "the response to a browser"
+	case AsClient:
+		return "the response to a client that pays"
+	case AsUnsigned:
+		return "the response to a request without a signature"
 	case AsOtherMethod:
 		return "the response to " + clip(r.Method)
 	}
