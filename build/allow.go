@@ -26,7 +26,7 @@ func newAllowance(l *site.Listing) *site.Allowance {
 		for _, p := range e.X402Pricing() {
 			if p.NetworkCAIP2 != nil && site.IsAdvised(p.VerdictLevel) {
 				o := site.AllowedOption{NetworkCAIP2: *p.NetworkCAIP2, AssetAddress: p.AssetAddress, AssetName: p.AssetName,
-					PayTo: p.PayTo, Price: p.Price}
+					PayTo: p.PayTo, Price: p.Price, PriceCondition: p.PayableBy.PriceCondition()}
 				if p.PriceUSD != nil {
 					if usd, err := site.ParseDecimal(*p.PriceUSD); err == nil {
 						o.PriceUSD = &usd
@@ -50,7 +50,16 @@ func newAllowance(l *site.Listing) *site.Allowance {
 // compareAllowed orders options by price in dollars, those without one last, and then by all other fields.
 func compareAllowed(a, b site.AllowedOption) int {
 	return cmp.Or(compareUSD(a.PriceUSD, b.PriceUSD), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2),
-		cmp.Compare(a.AssetAddress, b.AssetAddress), cmp.Compare(a.PayTo, b.PayTo), compareAtomic(a.Price, b.Price))
+		cmp.Compare(a.AssetAddress, b.AssetAddress), cmp.Compare(a.PayTo, b.PayTo), compareAtomic(a.Price, b.Price),
+		cmp.Compare(needOf(a), needOf(b)))
+}
+
+// needOf returns what a buyer needs before a payment by an option, "" if nothing.
+func needOf(o site.AllowedOption) string {
+	if o.PriceCondition == nil {
+		return ""
+	}
+	return *o.PriceCondition
 }
 
 func compareUSD(a, b *site.Decimal) int {

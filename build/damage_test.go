@@ -100,7 +100,13 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			'2026-11-01', NULL, false
 			FROM sources, services JOIN endpoints ON service_id = services.id ON CONFLICT DO NOTHING;
 		INSERT INTO voids (change_id, starts_at, ends_at, voided_at, actor, reason, checks, services)
-			VALUES (99, '2026-11-01', '2026-11-02', '2026-11-03', 'anna', 'our line was down', 5, 2)`)
+			VALUES (99, '2026-11-01', '2026-11-02', '2026-11-03', 'anna', 'our line was down', 5, 2);
+		INSERT INTO vantages VALUES ('ams', '2026-11-20 12:00Z'), ('fra', '2026-11-20 12:00Z');
+		INSERT INTO place_findings SELECT id, 'ams', '2026-11-20 12:00Z', false, 'timeout' FROM services;
+		INSERT INTO place_findings SELECT id, 'fra', '2026-11-20 12:00Z', true, NULL FROM services;
+		INSERT INTO place_terms (endpoint_id, vantage, fingerprint, signed, terms, first_at, last_at, times)
+			SELECT id, place, place || repeat('0', 61), false, '[{"network": "eip155:8453", "amount": "1", "pay_to": "0x1"}]',
+				'2026-11-20 10:00Z', '2026-11-20 12:00Z', 3 FROM endpoints, unnest(ARRAY['ams', 'fra']) AS place`)
 	if err != nil {
 		return err
 	}
@@ -121,7 +127,7 @@ var sharedTables = []string{
 	"log_seal", "opt_outs",
 	"payee_days", "payee_totals", "payer_days", "recipient_checks", "removed_services", "voids", "scan_settlers", "scans", "sender_days", "settings",
 	"settlers", "source_pulls", "source_resources", "sources", "token_days", "token_hours", "token_payers",
-	"token_totals", "tokens", "walks",
+	"token_totals", "tokens", "vantages", "walks",
 }
 
 // usualDamage lists the columns that are damaged even if not all tests were asked for.

@@ -39,6 +39,8 @@ type AllowedOption struct {
 	Price string `json:"price"`
 	// Price in US dollars; null on test networks and if the asset has no known value.
 	PriceUSD *Decimal `json:"price_usd"`
+	// As [ServiceListItem.PriceCondition]; absent without one.
+	PriceCondition *string `json:"price_condition,omitempty"`
 }
 
 // Keep removes the options that are on another network, unless network is "", and those that cost more US dollars than

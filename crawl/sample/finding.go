@@ -124,7 +124,7 @@ func (s *service) capture(e endpoint, a reply, t time.Time) (x402.Captured, []of
 		offered.Read(offered.Answer{Header: a.header, URL: url, ReceivedAt: t})
 }
 
-// readers returns what a visitor finds that sends a request again as a browser would, and by the other one of GET and
+// readers returns what a visitor finds that sends a request again as a browser and as a client would, and by the other one of GET and
 // POST if the listing declares no method.
 func (s *service) readers(behaviour string, e endpoint, r request, t time.Time) (list []checks.Reader) {
 	ask := func(as string, r request) {
@@ -141,8 +141,10 @@ func (s *service) readers(behaviour string, e endpoint, r request, t time.Time) 
 	ask(offered.AsAgent, r)
 	r.accept = "text/html"
 	ask(offered.AsBrowser, r)
+	r.accept = "application/json"
+	ask(offered.AsClient, r)
 	if e.declared == "" {
-		r.accept, r.method, r.body = "application/json", http.MethodGet, nil
+		r.method, r.body = http.MethodGet, nil
 		if e.method == http.MethodGet {
 			r.method, r.body = http.MethodPost, []byte("{}")
 		}

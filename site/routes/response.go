@@ -168,6 +168,7 @@ var CSVs = []CSV{
 	{"networks", "/v1/networks.csv", "The networks of /v1/networks."},
 	{"tags", "/v1/tags.csv", "The categories of /v1/tags."},
 	{"tag-prices", "/v1/tags/prices.csv", "How many services of each category of /v1/tags have which lowest prices."},
+	{"tag-weeks", "/v1/tags/weeks.csv", "The prices of each category of /v1/tags by week."},
 	{"incidents", "/v1/incidents.csv", "All incidents of /v1/incidents, newest first."},
 	{"coverage-networks", "/v1/coverage/networks.csv", "The networks of /v1/coverage: how far each is read."},
 	{"coverage-tokens", "/v1/coverage/tokens.csv",
