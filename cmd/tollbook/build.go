@@ -47,7 +47,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 		"write name.gz beside each single file that compression makes smaller, for nginx's gzip_static")
 	f.DurationVar(&o.Every, "every", 15*time.Minute, "`time` to the next build, for which readers may cache this one")
 	f.BoolVar(&o.Force, "force", false,
-		"replace a snapshot of another database, or of services that nobody removed, too")
+		"replace a snapshot of another database, or one with services or rows that nobody removed, too")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 

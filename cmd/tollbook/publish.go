@@ -110,7 +110,7 @@ EXIT STATUS
 	o.addExpandFlags(cmd.Flags())
 	settings.AddFlag(cmd.Flags(), "schedule.publish", &o.Every)
 	cmd.Flags().BoolVar(&o.Force, "force", false,
-		"publish a snapshot that lacks services, was rolled back or is of another database, too")
+		"publish a snapshot that lacks services or rows, was rolled back or is of another database, too")
 	return cmd
 }
 
