@@ -164,11 +164,11 @@ func TestCheckBody(t *testing.T) {
 	}
 	for _, tt := range []struct{ body, data, meta, want string }{
 		{`{"data":["a"]}`, "string[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3,"cheapest":null,"most_used":null,"prices":null,"demand":null}]}`, "Tag[]", "", ``},
-		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"demand":null,"more":1}]}`,
+		{`{"data":[{"tag":"AI","service_count":3,"cheapest":null,"most_used":null,"prices":null,"demand":null,"price_weeks":[]}]}`, "Tag[]", "", ``},
+		{`{"data":[{"tag":"AI","service_count":3.5,"cheapest":null,"most_used":null,"prices":null,"demand":null,"price_weeks":[],"more":1}]}`,
 			"Tag[]", "",
 			`.data[0].more is not in the contract; .data[0].service_count is 3.5 (json.Number), want integer`},
-		{`{"data":[{"tag":null,"cheapest":null,"most_used":null,"prices":null,"demand":null}]}`, "Tag[]", "",
+		{`{"data":[{"tag":null,"cheapest":null,"most_used":null,"prices":null,"demand":null,"price_weeks":[]}]}`, "Tag[]", "",
 			`.data[0].service_count is missing; .data[0].tag is <nil> (<nil>), want string`},
 		{`{"data":null,"meta":{"total":1}}`, "string[]", "OffsetMeta", `.data is <nil>, want a list`},
 		{`{"data":[]}`, "string[]", "OffsetMeta", `.meta is missing`},

@@ -128,6 +128,7 @@ rpc = ["http://`+url.UserPassword("me", secrets["user of a node"]).String()+"@"+
 
 // commandLines are the arguments of every command. %DIR is the folder of the test, %URL a URL with a secret.
 var commandLines = map[string][]string{
+	"allow":                   {"--directory", "%URL"},
 	"best":                    {"x", "--directory", "%URL"},
 	"build":                   {"--data", "%DIR/data"},
 	"check":                   {"%URL", "--ask", "--crawl-allow-private", "127.0.0.1", "--directory", "%URL"},

@@ -8,6 +8,7 @@ ALTER TABLE checks ADD vantage text; -- name of the place that made it; null for
 CREATE TABLE vantages (
     name    text PRIMARY KEY,   -- '' for the place without a name
     seen_at timestamptz NOT NULL -- when a worker there last asked what is due
+        CHECK (seen_at >= '1970-01-01' AND seen_at < '9999-12-31')
 );
 
 ALTER TABLE service_states
@@ -19,7 +20,8 @@ ALTER TABLE service_states
 CREATE TABLE place_findings (
     service_id bigint NOT NULL REFERENCES services ON DELETE CASCADE,
     vantage    text NOT NULL,
-    checked_at timestamptz NOT NULL, -- of its last conclusive visit
+    checked_at timestamptz NOT NULL CHECK (checked_at >= '1970-01-01' AND checked_at < '9999-12-31'),
+                                     -- of its last conclusive visit
     is_up      boolean NOT NULL,     -- what that visit found, whether it counted or not
     reason     text,                 -- checks.error_message of that visit
     PRIMARY KEY (service_id, vantage)
@@ -30,8 +32,9 @@ CREATE TABLE place_terms (
     fingerprint text NOT NULL,        -- of all terms, and of whether the request was signed
     signed      boolean NOT NULL,     -- whether the request was signed
     terms       jsonb NOT NULL,       -- recipient, network, asset and amount of each way to pay, the first few
-    first_at    timestamptz NOT NULL, -- when the place was first asked these, since others
-    last_at     timestamptz NOT NULL, -- when it was last asked these
+    first_at    timestamptz NOT NULL CHECK (first_at >= '1970-01-01' AND first_at < '9999-12-31'),
+                                      -- when the place was first asked these, since others
+    last_at     timestamptz NOT NULL CHECK (last_at >= first_at AND last_at < '9999-12-31'), -- when it was last asked these
     times       integer NOT NULL CHECK (times > 0), -- how often in a row
     PRIMARY KEY (endpoint_id, vantage)
 );
