@@ -143,7 +143,7 @@ func TestFlood(t *testing.T) {
 		counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	const looks = 3 * 2 // three days, with a second reader and a second look as the first each
+	const looks = 3 * 3 // three days, with two more readers and a second look as the first each
 	if requests, ok := n.Load(), last[site.PriceChanged].NewSnapshot; requests != visits+looks ||
 		!strings.Contains(string(ok), `"price": "1`) {
 		t.Errorf("%d requests, last snapshot %s", requests, ok)

@@ -57,10 +57,17 @@ func TestTermsOfSignedRequests(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var now visit
+			var looks int // requests of a visit without its signature
 			base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				defer mu.Unlock()
-				if webbotauth.IsSigned(r.Header) != now.isSigned || r.Header.Get("Signature") != "" != now.isSigned {
+				isSigned := webbotauth.IsSigned(r.Header)
+				if now.isSigned && !isSigned && r.URL.Path == "/x" {
+					looks++ // how such a request is answered is compared once a day
+				} else if isSigned != now.isSigned {
+					looks = 2
+				}
+				if r.Header.Get("Signature") != "" != isSigned || looks > 1 {
 					t.Errorf("%s %s has headers %v, want signed: %t", r.Method, r.URL, r.Header, now.isSigned)
 				}
 				for name := range r.Header {
@@ -68,7 +75,7 @@ func TestTermsOfSignedRequests(t *testing.T) {
 						t.Errorf("%s %s has the header %s, which promises to pay", r.Method, r.URL, name)
 					}
 				}
-				if now.isSigned {
+				if isSigned {
 					pay(w, v2("10000", now.signed, offered, other))
 				} else {
 					pay(w, v2("10000", now.unsigned))
@@ -82,7 +89,7 @@ func TestTermsOfSignedRequests(t *testing.T) {
 			crawlers[true] = crawler(t, m, Options{Now: at.Now}, o)
 			for n, v := range test.visits {
 				mu.Lock()
-				now = v
+				now, looks = v, 0
 				mu.Unlock()
 				at.set(dawn.Add(time.Duration(n) * 2 * time.Hour))
 				round(t, crawlers[v.isSigned])

@@ -110,6 +110,9 @@ func TestCompareReaders(t *testing.T) {
 		{"a browser that pays more", []Reader{agent, of(AsBrowser, "9000", alice)}, 1},
 		{"a method that costs more", []Reader{agent, of(AsOtherMethod, "9000", alice)}, 0},
 		{"a method that pays another", []Reader{agent, of(AsBrowser, "2500", alice), of(AsOtherMethod, "2500", bob)}, 1},
+		{"a client that pays more", []Reader{agent, of(AsClient, "9000", alice)}, 1},
+		{"a price for those that do not sign", []Reader{agent, of(AsUnsigned, "9000", alice)}, 0},
+		{"a recipient for those that do not sign", []Reader{agent, of(AsUnsigned, "2500", bob)}, 1},
 		{"a browser that pays nothing", []Reader{agent, {As: AsBrowser, Status: 200}}, 0},
 	} {
 		if got := CompareReaders(test.readers); len(got) != test.want {

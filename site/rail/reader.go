@@ -34,12 +34,14 @@ func (r Reader) place() string {
 	return "the response to an agent"
 }
 
-// CompareReaders returns the conflicts between the first reader and the others. Of a request by another method only the
-// recipient counts: another method may well do and cost something else.
+// CompareReaders returns the conflicts between the first reader and the others. Of a request by another method, or
+// without a signature, only the recipient counts: another method may well do and cost something else, and a seller may
+// have a price of its own for crawlers that sign.
 func CompareReaders(readers []Reader) (list []Conflict) {
 	for i := 1; i < len(readers); i++ {
 		found := Compare(readers[0].side(), readers[i].side())
-		if found != nil && (readers[i].As != AsOtherMethod || found.Of == OfRecipient) {
+		mayDiffer := readers[i].As == AsOtherMethod || readers[i].As == AsUnsigned
+		if found != nil && (!mayDiffer || found.Of == OfRecipient) {
 			list = append(list, *found)
 		}
 	}

@@ -66,7 +66,7 @@ func rowFilters(rule Rule) []Param {
 				Without: "filter for payment-ready services", Field: &Field{Label: "Payment ready"}}},
 		{Name: "payable", Kind: KindBoolean, Column: "payable", Compare: CompareIs,
 			About: "Only services with an endpoint that official clients can pay, or without one",
-			Brief: "Clients can pay it",
+			Brief: "Clients can pay",
 			Words: Words{Place: 14, Chip: "payable: %s", Without: "filter for payable services"}},
 		{Name: "source", Kind: KindText, Column: "source", Compare: CompareHas, Among: AmongValues,
 			Known: []string{"imported", "submitted"},

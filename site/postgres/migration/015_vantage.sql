@@ -34,7 +34,7 @@ CREATE TABLE place_terms (
     terms       jsonb NOT NULL,       -- recipient, network, asset and amount of each way to pay, the first few
     first_at    timestamptz NOT NULL CHECK (first_at >= '1970-01-01' AND first_at < '9999-12-31'),
                                       -- when the place was first asked these, since others
-    last_at     timestamptz NOT NULL CHECK (last_at >= first_at AND last_at < '9999-12-31'), -- when it was last asked these
+    last_at     timestamptz NOT NULL CHECK (last_at >= '1970-01-01' AND last_at < '9999-12-31'), -- when it was last asked these
     times       integer NOT NULL CHECK (times > 0), -- how often in a row
     PRIMARY KEY (endpoint_id, vantage)
 );
