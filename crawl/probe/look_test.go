@@ -30,7 +30,7 @@ func TestLook(t *testing.T) {
 		want     string // what differs, in the order of the readers
 		requests int    // of the look, beyond those of the probe
 	}{
-		{"the same", func(w http.ResponseWriter, _ *http.Request) { terms(w, "10000", own) }, "", 2},
+		{"the same", func(w http.ResponseWriter, _ *http.Request) { terms(w, "10000", own) }, "", 3},
 		{"a page for browsers", func(w http.ResponseWriter, r *http.Request) {
 			if isBrowser(r) {
 				w.Header().Set("Content-Type", "text/html")
@@ -38,21 +38,21 @@ func TestLook(t *testing.T) {
 				return
 			}
 			terms(w, "10000", own)
-		}, "", 2},
+		}, "", 3},
 		{"a browser pays another", func(w http.ResponseWriter, r *http.Request) {
 			if isBrowser(r) {
 				terms(w, "10000", other)
 				return
 			}
 			terms(w, "10000", own)
-		}, "recipient", 3},
+		}, "recipient", 4},
 		{"a browser pays more", func(w http.ResponseWriter, r *http.Request) {
 			if isBrowser(r) {
 				terms(w, "20000", own)
 				return
 			}
 			terms(w, "10000", own)
-		}, "amount", 3},
+		}, "amount", 4},
 		{"a page that asks for another payment", func(w http.ResponseWriter, r *http.Request) {
 			if isBrowser(r) {
 				w.Header().Set("Content-Type", "text/html")
@@ -62,24 +62,31 @@ func TestLook(t *testing.T) {
 				return
 			}
 			terms(w, "10000", own)
-		}, "recipient", 3},
+		}, "recipient", 4},
 		{"POST pays another", func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				terms(w, "10000", other)
 				return
 			}
 			terms(w, "10000", own)
-		}, "recipient", 3},
+		}, "recipient", 4},
 		{"POST costs more", func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
 				terms(w, "90000", own)
 				return
 			}
 			terms(w, "10000", own)
-		}, "", 2},
+		}, "", 3},
 		{"another price for every request", func(w http.ResponseWriter, _ *http.Request) {
 			terms(w, fmt.Sprint(1000+count.Add(1)), own)
-		}, "", 3},
+		}, "", 4},
+		{"a client that pays another", func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.UserAgent(), "node") {
+				terms(w, "10000", other)
+				return
+			}
+			terms(w, "10000", own)
+		}, "recipient", 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
