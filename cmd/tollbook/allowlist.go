@@ -53,7 +53,7 @@ With --format it writes what a spend firewall reads:
   clawrouter   "allowedPayees", "allowedNetworks" and "allowedAssets" of the spend control of ClawRouter
 
 With FILE it replaces the file completely or not at all. With a key, too (--publish-key or TOLLBOOK_SIGNING_KEY), it
-writes FILE.sig beside it, an Ed25519 signature in base64, which openssl verifies:
+signs the file with Ed25519 and writes the signature to FILE.sig, in base64. openssl verifies it:
 
   base64 -d FILE.sig > sig && openssl pkeyutl -verify -pubin -inkey tollbook-key.pem -rawin -in FILE -sigfile sig
 

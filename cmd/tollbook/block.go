@@ -58,8 +58,8 @@ func newBlockCommand() *cobra.Command {
 		Long: `Block keeps a host out of the directory: no file, catalogue, source or submission lists a service of it, and
 nothing of it is visited. Its listed services are hidden at once, and are not in the next build. *.example.com means
 example.com and every host below it. "tollbook services opt-outs" lists the blocks with those hosts whose owners opted
-out. Tollbook stores who blocked a host, when and why. A submitter is told that the directory lists nothing of the
-host, and no reason.
+out. Tollbook stores who blocked a host, when and why. A submitter learns only that the directory lists no
+service of the host.
 
 A block erases nothing: what is stored of its services stays, and so do earlier snapshots. "tollbook services remove"
 erases a service, with every snapshot that contains it, and keeps its slug and URL from being listed, too.

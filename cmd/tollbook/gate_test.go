@@ -97,7 +97,7 @@ func TestGateOfDirectory(t *testing.T) {
 			t.Errorf("Go: %s %v: %+v, %v, want %s", q.Resource, q.Requirement, got, err, q.Want)
 		}
 	}
-	module, err := filepath.Abs("../../site/gate/npm/index.mjs")
+	module, err := filepath.Abs("../../site/gate/npm/dist/index.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}

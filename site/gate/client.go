@@ -31,7 +31,7 @@ type Options struct {
 	Copy      *Copy  // is asked first, until it is older than MaxAge; may be nil
 
 	Key        ed25519.PublicKey // signs; the client pins it
-	Unverified bool              // there is no key, and whoever sends the file is believed
+	Unverified bool              // verify no signature, because there is no key
 
 	MaxAge time.Duration // of facts; 24 hours for 0
 	HTTP   *http.Client  // http.DefaultClient for nil

@@ -157,23 +157,7 @@ type outcome struct {
 // runClients runs the clients of testdata/clients, and returns outcomes by client and case.
 func runClients(t testing.TB, dir string, input any) (results map[string]map[string]outcome) {
 	t.Helper()
-	module, err := filepath.Abs("npm/dist/index.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", "clients.mjs", "file://"+filepath.ToSlash(module))
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(data), t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if err := json.Unmarshal(out, &results); err != nil {
-		t.Fatalf("%v: %.500s", err, out)
-	}
+	runProgram(t, dir, "clients.mjs", input, &results)
 	return results
 }
 

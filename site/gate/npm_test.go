@@ -101,11 +101,26 @@ func lookPath(t testing.TB, program string) string {
 	return path
 }
 
-// runPackage runs a program in JavaScript after an import of all of the package. input is what it reads as input, and
-// the result what it prints, as JSON.
+// runPackage runs a program in JavaScript after an import of all of the package, as runNode does.
 func runPackage(t *testing.T, program string, input, result any) {
 	t.Helper()
-	path, err := filepath.Abs("npm/dist/index.mjs")
+	runNode(t, "", func(module string) []string {
+		return []string{"--input-type=module", "--eval", fmt.Sprintf("import * as gates from %q;\n"+
+			"import { readFileSync } from 'node:fs';\nconst input = JSON.parse(readFileSync(0));\n%s", module, program)}
+	}, input, result)
+}
+
+// runProgram runs a program with the module of the package as its argument, in a folder, or in this one for "".
+func runProgram(t testing.TB, dir, program string, input, result any) {
+	t.Helper()
+	runNode(t, dir, func(module string) []string { return []string{program, module} }, input, result)
+}
+
+// runNode runs Node.js in a folder with arguments made from the URL of the package's module. input is what the program
+// reads as input, and the result what it prints, as JSON.
+func runNode(t testing.TB, dir string, args func(module string) []string, input, result any) {
+	t.Helper()
+	module, err := filepath.Abs("npm/dist/index.mjs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,13 +128,11 @@ func runPackage(t *testing.T, program string, input, result any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), lookPath(t, "node"), "--input-type=module", "--eval",
-		fmt.Sprintf("import * as gates from %q;\nimport { readFileSync } from 'node:fs';\nconst input = JSON.parse(readFileSync(0));\n%s",
-			"file://"+filepath.ToSlash(path), program))
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), t.Output()
+	cmd := exec.CommandContext(t.Context(), lookPath(t, "node"), args("file://"+filepath.ToSlash(module))...)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(data), t.Output()
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%.500s", err, out)
 	}
 	if err := json.Unmarshal(out, result); err != nil {
 		t.Fatalf("%v: %.500s", err, out)
@@ -247,31 +260,8 @@ func TestPackageHooks(t *testing.T) {
 	row := func(to string) map[string]string {
 		return map[string]string{"scheme": "exact", "network": base, "asset": usdc, "payTo": to, "amount": "10000"}
 	}
-	runProgram(t, "testdata/hooks.mjs", map[string]any{"copy": newMadeCopy(sampleFile(t)),
+	runProgram(t, "", "testdata/hooks.mjs", map[string]any{"copy": newMadeCopy(sampleFile(t)),
 		"rows": []any{row(payTo), row(thief)}}, new(any))
-}
-
-// runProgram runs a program with the module of the package as its argument. input is what it reads as input, and the
-// result what it prints, as JSON.
-func runProgram(t testing.TB, program string, input, result any) {
-	t.Helper()
-	module, err := filepath.Abs("npm/dist/index.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), lookPath(t, "node"), program, "file://"+filepath.ToSlash(module))
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(data), t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out, result); err != nil {
-		t.Fatalf("%v: %.500s", err, out)
-	}
 }
 
 // TestPackageDirectory reads a directory that changes, fails and lies with the package.
@@ -283,7 +273,7 @@ func TestPackageDirectory(t *testing.T) {
 		return madeCopy{d.checkpoint, d.file}
 	}
 	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize))
-	runProgram(t, "testdata/directory.mjs", map[string]any{"key": keyPEM(t, key), "builtAt": builtAt.Format(time.RFC3339),
+	runProgram(t, "", "testdata/directory.mjs", map[string]any{"key": keyPEM(t, key), "builtAt": builtAt.Format(time.RFC3339),
 		"snapshots": []madeCopy{snapshot("20261130T040000Z-aaaaaa", 7, key), snapshot("20261130T040000Z-bbbbbb", 8, key),
 			snapshot("20261130T040000Z-cccccc", 8, other)},
 		"row": map[string]string{"network": base, "asset": usdc, "payTo": payTo, "amount": "1"}}, new(any))
@@ -315,7 +305,7 @@ func BenchmarkPackage(b *testing.B) {
 	b.Logf("the file has %d bytes", len(file))
 	for b.Loop() {
 		var results map[string][]float64
-		runProgram(b, "testdata/figures.mjs", map[string]any{"directory": server.URL, "key": keyPEM(b, key),
+		runProgram(b, "", "testdata/figures.mjs", map[string]any{"directory": server.URL, "key": keyPEM(b, key),
 			"copy": madeCopy{d.checkpoint, file}, "asked": asked}, &results)
 		for _, name := range slices.Sorted(maps.Keys(results)) {
 			ms := slices.Sorted(slices.Values(results[name]))
