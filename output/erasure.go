@@ -45,10 +45,12 @@ func (d *Folder) SetErasures(e Erasures) { d.erasures = e }
 // the snapshots that they cover.
 func (b *Build) SetErasures(e Erasures) { b.erasures = e }
 
-// deleteErased deletes from the store the snapshots that erasures cover, and returns how many they are. It deletes none
-// while the published snapshot is one of them, because readers would lose the others and still see what was erased.
-func (p *Publisher) deleteErased(ctx context.Context, published string) (int, error) {
-	if len(p.o.Erasures) == 0 || p.o.Erasures.Cover(published) {
+// deleteErased deletes from the store the snapshots that erasures cover, and returns how many they are. With them it
+// deletes the files of days that no remaining snapshot names: days that a restored database lost were not rewritten. It
+// deletes nothing while the published snapshot is one of them, because readers would lose the others and still see what
+// was erased.
+func (p *Publisher) deleteErased(ctx context.Context, c archive.Checkpoint) (int, error) {
+	if len(p.o.Erasures) == 0 || p.o.Erasures.Cover(c.Snapshot) {
 		return 0, nil
 	}
 	list, err := p.listZips(ctx, archive.SnapshotsDir, isSnapshotID)
@@ -57,11 +59,21 @@ func (p *Publisher) deleteErased(ctx context.Context, published string) (int, er
 	}
 	var names []string
 	for _, s := range list {
-		if s.ID != published && p.o.Erasures.Cover(s.ID) {
+		if s.ID != c.Snapshot && p.o.Erasures.Cover(s.ID) {
 			names = append(names, archive.SnapshotName(s.ID))
 		}
 	}
-	return len(names), p.store.Delete(ctx, names)
+	if len(names) == 0 {
+		return 0, nil
+	}
+	if c.Previous != nil && p.o.Erasures.Cover(*c.Previous) {
+		c.Previous = nil
+	}
+	days, _, err := p.unneededDays(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return len(names), p.store.Delete(ctx, append(days, names...))
 }
 
 func isSnapshotID(name string) bool {

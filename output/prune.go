@@ -333,7 +333,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		gone = append(gone, archive.PackName(pack.ID))
 		pruned.Packs++
 	}
-	if pruned.Erased, err = p.deleteErased(ctx, t.checkpoint.Snapshot); err != nil {
+	if pruned.Erased, err = p.deleteErased(ctx, t.checkpoint); err != nil {
 		return pruned, err
 	}
 	list, err := p.listZips(ctx, archive.SnapshotsDir, isSnapshotID)
