@@ -72,6 +72,8 @@ type Report struct {
 	SetAside []routes.SetAside `json:"set_aside,omitempty"` // services whose last good files stay, by slug
 
 	removed   int64              // ID of the last removal of a service that the snapshot handles
+	restored  bool               // the database was restored since the last snapshot
+	erased    int64              // then the number of the last erasure that readers know
 	published []checks.Published // what the snapshot says of each service that was judged
 }
 
@@ -107,6 +109,11 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	}
 	if err == nil {
 		err = markClean(ctx, db, folder, report)
+	}
+	if err == nil && report.erased > 0 {
+		if err = db.SkipErasures(ctx, report.erased); err != nil {
+			err = fmt.Errorf("snapshot %s is current, but the next build must do what failed: %w", report.Snapshot, err)
+		}
 	}
 	if err == nil {
 		var changed int
@@ -208,6 +215,9 @@ func attempt(ctx context.Context, db *postgres.DB, folder *output.Folder, pages 
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
 	report.Snapshot = done.Checkpoint.Snapshot
+	if report.restored {
+		report.erased = done.Checkpoint.Erased
+	}
 	report.Files, report.Bytes, report.Zip = done.Summary.Files, done.Summary.Bytes, done.Summary.CompressedBytes
 	return report, nil
 }
@@ -229,12 +239,13 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err := checkFacts(b, facts, removed); err != nil && !o.Force {
 		return Report{}, err
 	}
-	rewrite := new(packRewrite)
+	rewrite, handled := new(packRewrite), b.Previous().Erased
 	var lost *lostError
-	switch err := findLost(ctx, r, b.ReadPrevious); {
+	switch err := findLost(ctx, r, b.ReadPrevious, handled); {
 	case errors.As(err, &lost) && o.Force:
-		rewrite.all = true
+		rewrite.all, handled = true, 0 // other removals and voids may have had these numbers
 	case lost != nil:
+		lost.back = findBack(b, facts)
 		return Report{}, fmt.Errorf("%w of %s: %w", output.ErrSuccessor, b.Previous().Snapshot, err)
 	case err != nil:
 		return Report{}, err
@@ -243,7 +254,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Services: len(facts.Services), SetAside: last.setAside}
+	report := Report{Services: len(facts.Services), SetAside: last.setAside, restored: lost != nil}
 	names := judge.NewPackNames(facts)
 	judged := judge.New(facts, judge.Options{
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts, LastGood: last.listings,
@@ -273,13 +284,13 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	steps.Done(ctx, "revenue read", "recipients", len(recipients), "tokens", len(tokens))
-	if err := erasePacks(folder, b, removed); err != nil {
+	if err := erasePacks(folder, b, removed, handled); err != nil {
 		return Report{}, err
 	}
 	if len(removed) > 0 {
 		report.removed = removed[len(removed)-1].ID
 	}
-	if last := rewrite.addVoids(facts.Voids, b.Previous().Erased); last > 0 {
+	if last := rewrite.addVoids(facts.Voids, handled); last > 0 {
 		b.SetErased(last)
 	}
 	b.SetErasures(NewErasures(removed, archive.SnapshotID(o.Now, "000000")))
@@ -320,7 +331,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		},
 	}
 	if !o.NoData {
-		files, err := newDataSet(ctx, folder, o)
+		files, err := newDataSet(ctx, folder, o, rewrite.all)
 		if err != nil {
 			return Report{}, err
 		}

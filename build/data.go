@@ -16,10 +16,10 @@ import (
 type addService func(l *site.Listing, endpoints []postgres.EndpointFacts) error
 
 // newDataSet begins the data files of a snapshot.
-func newDataSet(ctx context.Context, folder *output.Folder, o Options) (*data.Set, error) {
+func newDataSet(ctx context.Context, folder *output.Folder, o Options, again bool) (*data.Set, error) {
 	path := func(name string) string { return folder.TempPath("data-" + name) }
 	files, err := data.NewSet(ctx, path, data.SetOptions{Now: o.Now, Title: o.Site.Title,
-		Homepage: o.Site.BaseURL, DayRows: o.DataRows})
+		Homepage: o.Site.BaseURL, DayRows: o.DataRows, Again: again})
 	if err != nil {
 		return nil, fmt.Errorf("write data: %w", err)
 	}

@@ -36,11 +36,11 @@ func NewErasures(removed []postgres.RemovedService, clean string) (e output.Eras
 
 // erasePacks rewrites the packs and the data files of days that contain rows of services erased since the previous
 // snapshot. Packs change for no other reason. In packs the rows become tombstones, which have the row's number, ID and
-// time and nothing else. The checkpoint contains the ID of the last erasure that was handled.
-func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.RemovedService) error {
+// time and nothing else. Erasures up to the ID handled were handled before; the checkpoint contains the last one.
+func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.RemovedService, handled int64) error {
 	slugs := map[string]bool{}
 	for _, r := range removed {
-		if r.ID > b.Previous().Erased {
+		if r.ID > handled {
 			slugs[r.Slug] = true
 		}
 	}

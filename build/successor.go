@@ -111,25 +111,53 @@ func readPreviousIndex(b *output.Build) (index routes.Index, err error) {
 // CheckRows returns an error if the database lacks rows that the logs of a published snapshot end with, so that other
 // rows would get their numbers.
 func CheckRows(ctx context.Context, db *postgres.DB, before archive.Files) error {
-	return db.Read(ctx, func(r *postgres.Reader) error { return findLost(ctx, r, before.ReadFile) })
+	return db.Read(ctx, func(r *postgres.Reader) error { return findLost(ctx, r, before.ReadFile, 0) })
 }
 
 // lostError is the error of a database that lacks published rows.
 type lostError struct {
 	rows int
 	at   time.Time // of the oldest
+	back []string  // slugs that the database lists, and readers do not see any more
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("the database lacks %d of the newest checks and changes that readers have, the oldest of %s, so "+
-		"it was restored from an earlier back-up, and other rows would get their numbers; if it goes on from there, "+
-		"use --force once (see \"Back up and restore\" of the page operations/repair)", e.rows,
-		e.at.UTC().Format(time.RFC3339))
+	what := "a removal or void of checks that was published"
+	if e.rows > 0 {
+		what = fmt.Sprintf("%d of the newest checks and changes that readers have, the oldest of %s", e.rows,
+			e.at.UTC().Format(time.RFC3339))
+	}
+	text := fmt.Sprintf("the database lacks %s, so it was restored from an earlier back-up, and other rows would get "+
+		"their numbers; if it goes on from there, use --force once (see \"Back up and restore\" of the page "+
+		"operations/repair)", what)
+	if len(e.back) > 0 {
+		text += fmt.Sprintf("; it lists %s again, which readers do not see any more: what was removed or hidden after the "+
+			"back-up must be removed or hidden again first", strings.Join(e.back, ", "))
+	}
+	return text
 }
 
-// findLost returns a *lostError if the database lacks rows that the logs of a published snapshot end with. It returns
-// nil if the snapshot cannot be read, because then readers have nothing that they could lose.
-func findLost(ctx context.Context, r *postgres.Reader, read func(name string) ([]byte, error)) error {
+// findBack returns the slugs of services that were listed before the snapshot which b replaces was built, but are not
+// in it.
+func findBack(b *output.Build, facts *postgres.Facts) (slugs []string) {
+	was, err := readPreviousIndex(b)
+	if err != nil {
+		return nil
+	}
+	slices.Sort(was.Slugs)
+	for _, s := range facts.Services {
+		if _, there := slices.BinarySearch(was.Slugs, s.Slug); !there && s.CreatedAt.Before(b.Previous().Built()) {
+			slugs = append(slugs, s.Slug)
+		}
+	}
+	slices.Sort(slugs)
+	return slugs
+}
+
+// findLost returns a *lostError if the database lacks rows that the logs of a published snapshot end with, or the last
+// of the erasures that its packs are without. It returns nil if the snapshot cannot be read, because then readers have
+// nothing that they could lose.
+func findLost(ctx context.Context, r *postgres.Reader, read func(name string) ([]byte, error), erased int64) error {
 	var ofChecks, ofChanges []checks.PublishedRow
 	for _, c := range readNewest[site.GlobalCheckEntry](read, "checks") {
 		if id, err := uuid.Parse(c.ID); err == nil {
@@ -140,10 +168,17 @@ func findLost(ctx context.Context, r *postgres.Reader, read func(name string) ([
 		ofChanges = append(ofChanges, checks.PublishedRow{Slug: c.Slug, Type: c.Type, At: c.ObservedAt.Time})
 	}
 	lost, err := r.FindLost(ctx, ofChecks, ofChanges)
-	if err != nil || len(lost) == 0 {
+	if err != nil {
 		return err
 	}
-	return &lostError{len(lost), lost[0]}
+	if len(lost) > 0 {
+		return &lostError{rows: len(lost), at: lost[0]}
+	}
+	last, err := r.LastErasure(ctx)
+	if err != nil || last >= erased {
+		return err
+	}
+	return new(lostError)
 }
 
 // readNewest returns the newest rows of a log in a published snapshot, none if they cannot be read.

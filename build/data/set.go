@@ -32,6 +32,7 @@ type SetOptions struct {
 	Title    string // of the directory
 	Homepage string // "" if not known
 	DayRows  int64  // of days that are over, after which a build begins no further day; 0 for the default
+	Again    bool   // write the files of all days again: those that exist may be of rows that the database lost
 }
 
 // maxDayRows is the default of SetOptions.DayRows. The past of a large directory is written by several builds, the

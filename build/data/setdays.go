@@ -174,11 +174,13 @@ func (w *writer) writePast(ctx context.Context, d daily, has map[string]bool, be
 	for _, of := range slices.Backward(d.days) {
 		date := of.Day.Format(time.DateOnly)
 		name := archive.DataDayName(d.table.Name, date)
-		if has[name] && before[name].MadeFrom == of.MadeFrom {
+		if has[name] && before[name].MadeFrom == of.MadeFrom && !w.options.Again {
 			continue
 		}
 		if *rows >= w.options.DayRows {
-			if has[name] {
+			if has[name] && w.options.Again {
+				w.stale[name] = "a database before this one"
+			} else if has[name] {
 				w.stale[name] = before[name].MadeFrom
 			}
 			continue

@@ -125,6 +125,28 @@ func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) 
 	return readRemoved(ctx, r.tx)
 }
 
+// erasures is an expression of SQL for the sequence that numbers removals and changes of voids.
+const erasures = `pg_get_serial_sequence('removed_services', 'id')::regclass`
+
+// LastErasure returns the number of the last removal or change of a void, 0 for none.
+func (r *Reader) LastErasure(ctx context.Context) (last int64, err error) {
+	err = r.tx.QueryRow(ctx, `SELECT coalesce(pg_sequence_last_value(`+erasures+`), 0)`).Scan(&last)
+	if err != nil {
+		return 0, fmt.Errorf("read the number of the last erasure: %w", err)
+	}
+	return last, nil
+}
+
+// SkipErasures gives the next removal or change of a void a number above one that readers know already.
+func (db *DB) SkipErasures(ctx context.Context, upTo int64) error {
+	_, err := db.pool.Exec(ctx, `SELECT setval(`+erasures+`, $1)
+		WHERE coalesce(pg_sequence_last_value(`+erasures+`), 0) < $1`, upTo)
+	if err != nil {
+		return fmt.Errorf("skip numbers of erasures: %w", err)
+	}
+	return nil
+}
+
 // Removals reads the erased services in the order of their erasure.
 func (db *DB) Removals(ctx context.Context) ([]RemovedService, error) {
 	return readRemoved(ctx, db.pool)
