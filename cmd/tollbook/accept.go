@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,7 +80,7 @@ func readAnnounced(ctx context.Context, db *run.Database) (d announced, err erro
 	}); err != nil {
 		return d, err
 	}
-	now := time.Now()
+	now := run.Now()
 	facts, err := db.Polled(ctx, now)
 	d.polled = len(facts.Facilitators)
 	d.candidates = directory.NewObservatory(&facts, d.facilitators, d.tokens, now).Candidates()

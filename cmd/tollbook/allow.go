@@ -48,7 +48,7 @@ EXIT STATUS
 }
 
 func runAllow(ctx context.Context, db *run.Database, slug, actor string, asJSON bool, w io.Writer) error {
-	r, allowed, err := db.AllowService(ctx, slug, actor, time.Now())
+	r, allowed, err := db.AllowService(ctx, slug, actor, run.Now())
 	if errors.Is(err, postgres.ErrNotFound) {
 		return fmt.Errorf("no removed service had the slug %q; tollbook services removed lists all", slug)
 	}

@@ -103,7 +103,7 @@ func (o *approveOptions) approve(
 			token = site.SubmissionToken(id.String())
 		}
 		var err error
-		d.Slug, err = db.ApproveSubmission(ctx, id, o.As, token, time.Now())
+		d.Slug, err = db.ApproveSubmission(ctx, id, o.As, token, run.Now())
 		return d, err
 	})
 }

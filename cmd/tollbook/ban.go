@@ -64,7 +64,7 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			ban := inbox.Ban{SubmissionID: id, BannedAt: time.Now(), Actor: o.As, Reason: o.Reason}
+			ban := inbox.Ban{SubmissionID: id, BannedAt: run.Now(), Actor: o.As, Reason: o.Reason}
 			return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
 				if err := db.BanSender(cmd.Context(), ban); err != nil {
 					return explainDecision(err, "submission", id)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -83,7 +82,7 @@ EXIT STATUS
 }
 
 func runBlock(ctx context.Context, db *run.Database, o blockOptions, w io.Writer) error {
-	hidden, err := db.Block(ctx, o.host, o.As, o.Reason, time.Now())
+	hidden, err := db.Block(ctx, o.host, o.As, o.Reason, run.Now())
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ EXIT STATUS
 }
 
 func runUnblock(ctx context.Context, db *run.Database, o blockOptions, w io.Writer) error {
-	shown, ok, err := db.Unblock(ctx, o.host, o.As, time.Now())
+	shown, ok, err := db.Unblock(ctx, o.host, o.As, run.Now())
 	if err != nil {
 		return err
 	}

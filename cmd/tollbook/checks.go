@@ -100,7 +100,7 @@ EXIT STATUS
 				if o.List {
 					return runVoids(cmd.Context(), db, o.JSON, cmd.OutOrStdout())
 				}
-				v.VoidedAt, v.Actor, v.Reason = time.Now(), o.As, o.Reason
+				v.VoidedAt, v.Actor, v.Reason = run.Now(), o.As, o.Reason
 				done, err := db.Void(cmd.Context(), v)
 				if err != nil {
 					return err
@@ -157,7 +157,7 @@ EXIT STATUS
 					args[0])
 			}
 			return withDatabase(cmd.Context(), o.dataOptions, func(db *run.Database) error {
-				v, err := db.LiftVoid(cmd.Context(), id, o.As, time.Now())
+				v, err := db.LiftVoid(cmd.Context(), id, o.As, run.Now())
 				if errors.Is(err, site.ErrNotFound) {
 					return fmt.Errorf("no void has the id %d; tollbook checks void --list lists all", id)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
@@ -139,6 +140,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	}
 	bar := terminal.NewCounter("visited")
 	options := crawl.Options{
+		Now:     run.Now,
 		Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Vantage: o.Vantage, Logger: logger, FreeHosts: free,
 		Synthesis: o.synthesis(),
 		NoContact: !o.hasContact(), FacilitatorEvery: o.FacilitatorEvery,
@@ -150,7 +152,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: o.userAgent(), Signer: signer})
 	defer c.Close()
 	if asked != nil {
-		if err := db.MakeDue(ctx, asked, time.Now()); err != nil {
+		if err := db.MakeDue(ctx, asked, run.Now()); err != nil {
 			return err
 		}
 	} else if !o.Once {
@@ -187,7 +189,7 @@ func runCrawl(ctx context.Context, o crawlOptions, slugs []string, stdout io.Wri
 	if _, err := c.PollFacilitators(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx)); err != nil {
+	if err := errors.Join(db.Retain(ctx, run.Now()), db.DeleteIdleHosts(ctx)); err != nil {
 		return err
 	}
 	if options.Synthesis.Client == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +49,7 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			changed, err := db.Sources.SetEnabled(ctx, name, enable, o.As, time.Now())
+			changed, err := db.Sources.SetEnabled(ctx, name, enable, o.As, run.Now())
 			if errors.Is(err, sources.ErrUnknown) {
 				return errNoSource(name, list)
 			}
@@ -127,7 +126,7 @@ func runAccept(ctx context.Context, db *run.Database, c *settings.Configuration,
 	if err != nil {
 		return err
 	}
-	counts, err := db.Sources.AcceptHeld(ctx, state, actor, time.Now())
+	counts, err := db.Sources.AcceptHeld(ctx, state, actor, run.Now())
 	if errors.Is(err, sources.ErrNotHeld) {
 		return fmt.Errorf("accept the answer of %s: no answer is held back; tollbook sources list shows what is", name)
 	}

@@ -132,6 +132,7 @@ func (o *directoryOptions) newWorker(
 	}
 	options := run.WorkerOptions{
 		Crawl: crawl.Options{
+			Now:     run.Now,
 			Workers: o.Workers, HostGap: o.HostGap, Control: o.Control, Vantage: o.Vantage, Visit: o.VisitLimit, FreeHosts: free,
 			Synthesis: o.synthesis(),
 			NoContact: !o.hasContact(), FacilitatorEvery: o.Schedule.Facilitators,

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -157,7 +156,7 @@ func runImport(ctx context.Context, o dataOptions, path string, stdout io.Writer
 		if err := db.RefuseSample(ctx); err != nil {
 			return err
 		}
-		return db.Restore(ctx, d, time.Now())
+		return db.Restore(ctx, d, run.Now())
 	})
 	if errors.Is(err, postgres.ErrNotEmpty) {
 		return errors.New(

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
@@ -110,7 +111,7 @@ func runImportURL(ctx context.Context, o importOptions, listURL string, stdout i
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	warnOfProxy(logger)
-	c := crawl.New(db.DB, crawl.Options{HostGap: o.HostGap, Logger: logger},
+	c := crawl.New(db.DB, crawl.Options{Now: run.Now, HostGap: o.HostGap, Logger: logger},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer c.Close()
 	if crawl.IsList(listURL) {

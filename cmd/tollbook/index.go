@@ -134,11 +134,11 @@ func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdo
 	}
 	bar := terminal.NewNetworkProgress(logger)
 	metrics := chain.NewMetrics()
-	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: logger, Progress: bar.Set, Metrics: metrics})
+	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Now: run.Now, Logger: logger, Progress: bar.Set, Metrics: metrics})
 	if err != nil {
 		return err
 	}
-	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Logger: logger, Metrics: metrics})
+	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Now: run.Now, Logger: logger, Metrics: metrics})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
@@ -39,7 +38,7 @@ func (l *listServices) Plan(ctx context.Context, db *run.Database) (*list.Plan, 
 }
 
 func (l *listServices) plan(has postgres.Listed) (*list.Plan, error) {
-	o := list.Options{Name: l.Name, Now: time.Now(), NoPlaces: l.One}
+	o := list.Options{Name: l.Name, Now: run.Now(), NoPlaces: l.One}
 	if !l.NewCategories {
 		o.Categories = list.Categories(has)
 	}
@@ -64,7 +63,7 @@ func (l *listServices) Write(ctx context.Context, db *run.Database, plan *list.P
 	if plan.IsEmpty() {
 		return nil
 	}
-	return db.ChangeListings(ctx, l.Actor, time.Now(), func(has postgres.Listed) (postgres.ListingChanges, error) {
+	return db.ChangeListings(ctx, l.Actor, run.Now(), func(has postgres.Listed) (postgres.ListingChanges, error) {
 		now, err := l.plan(has)
 		if err != nil {
 			return postgres.ListingChanges{}, err

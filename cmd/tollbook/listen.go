@@ -78,7 +78,7 @@ func (o *proxyOptions) empty() *serve.EmptySearches {
 	if !o.EmptySearches {
 		return nil
 	}
-	return serve.NewEmptySearches(time.Now())
+	return serve.NewEmptySearches(run.Now())
 }
 
 // AddFlags adds --trusted-proxies and --metrics.
@@ -198,5 +198,5 @@ func (o *submissionOptions) notifier(
 	if len(o.Notify) > 0 {
 		n = run.NewNotifier(db, run.NotifierOptions{Command: o.Notify, Logger: logger})
 	}
-	return n, run.Figures(db, n, time.Now)
+	return n, run.Figures(db, n, run.Now)
 }

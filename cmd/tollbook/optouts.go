@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/cmd/tollbook/report"
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
@@ -89,7 +90,7 @@ func runServicesOptOuts(ctx context.Context, o optOutsOptions, stdout io.Writer)
 	if err := db.RefuseSample(ctx); err != nil {
 		return fmt.Errorf("nothing was asked: %w", err)
 	}
-	c := crawl.New(db.DB, crawl.Options{Logger: logger}, probe.Options{Guard: guard, UserAgent: o.userAgent()})
+	c := crawl.New(db.DB, crawl.Options{Now: run.Now, Logger: logger}, probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer c.Close()
 	optOut, err := c.AskOptOut(ctx, strings.ToLower(o.Ask))
 	if err != nil {

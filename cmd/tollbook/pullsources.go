@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/run"
 	"tollbook/cmd/tollbook/settings"
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
@@ -83,12 +84,13 @@ func runPull(ctx context.Context, o pullOptions, c *settings.Configuration, name
 		return fmt.Errorf("no source was read: %w", err)
 	}
 	warnOfProxy(logger)
-	v := crawl.New(db.DB, crawl.Options{HostGap: o.pace.HostGap, Logger: logger, NoContact: !o.hasContact()},
+	v := crawl.New(db.DB, crawl.Options{Now: run.Now, HostGap: o.pace.HostGap, Logger: logger, NoContact: !o.hasContact()},
 		probe.Options{Guard: guard, UserAgent: o.userAgent()})
 	defer v.Close()
 	bar := terminal.NewCounter("read")
 	defer bar.Finish()
 	return runSources(ctx, db, c, v, name, pull.Options{
+		Now:  run.Now,
 		Page: func(_ string, rows int) { bar.Set(rows, rows) },
 	}, o.JSON, stdout)
 }

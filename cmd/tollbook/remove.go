@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +96,7 @@ func runRemove(ctx context.Context, db *run.Database, o removeOptions, slug stri
 			return errors.New("nothing was erased")
 		}
 	}
-	if err := db.EraseService(ctx, slug, o.As, o.Reason, time.Now()); errors.Is(err, postgres.ErrNotFound) {
+	if err := db.EraseService(ctx, slug, o.As, o.Reason, run.Now()); errors.Is(err, postgres.ErrNotFound) {
 		return errNoService(slug)
 	} else if err != nil {
 		return err

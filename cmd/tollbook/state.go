@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +92,7 @@ EXIT STATUS
 
 // run gives a service the state, and reports whether it had another one.
 func (c stateCommand) run(ctx context.Context, db *run.Database, slug, actor string) (changed bool, err error) {
-	err = db.ChangeListings(ctx, actor, time.Now(), func(has postgres.Listed) (all postgres.ListingChanges, err error) {
+	err = db.ChangeListings(ctx, actor, run.Now(), func(has postgres.Listed) (all postgres.ListingChanges, err error) {
 		for i := range has.Services {
 			if has.Services[i].Slug != slug {
 				continue

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ EXIT STATUS
 			if err != nil {
 				return err
 			}
-			r.AddPreview(slug, time.Now())
+			r.AddPreview(slug, run.Now())
 		}
 		return r.Print(stdout, asJSON)
 	})
@@ -140,7 +139,7 @@ EXIT STATUS
 		}
 		return o.Validate()
 	}, func(ctx context.Context, db *run.Database, id uuid.UUID) (report.Decision, error) {
-		err := db.RejectSubmission(ctx, id, o.As, reason, time.Now())
+		err := db.RejectSubmission(ctx, id, o.As, reason, run.Now())
 		return report.Decision{State: site.SubmissionRejected, Reason: reason}, err
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "`sentence` or two for the submitter")

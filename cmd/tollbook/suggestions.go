@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -76,7 +75,7 @@ EXIT STATUS
 0 if all are closed, 1 if a suggestion was closed before.`,
 		Example: "  tollbook suggestions close 018f3c1e-7b2a-7cc3-9d51-3f6a1e0b4c55",
 	}, "suggestion", &o, o.Validate, func(ctx context.Context, db *run.Database, id uuid.UUID) (report.Decision, error) {
-		err := db.CloseSuggestion(ctx, id, o.As, time.Now())
+		err := db.CloseSuggestion(ctx, id, o.As, run.Now())
 		return report.Decision{State: site.SuggestionClosed}, err
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -127,10 +126,10 @@ func (o *verifyOwnerOptions) verify(
 		}
 		r.Fault = err.Error()
 		if errors.Is(err, facts.ErrNotShown) {
-			return r, db.MissToken(ctx, slug, o.As, time.Now())
+			return r, db.MissToken(ctx, slug, o.As, run.Now())
 		}
 		return r, nil
 	}
 	r.Verified = true
-	return r, db.Verify(ctx, slug, o.As, time.Now())
+	return r, db.Verify(ctx, slug, o.As, run.Now())
 }

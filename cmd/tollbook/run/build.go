@@ -73,7 +73,7 @@ func (b *Builder) Build(
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(build.GCPercent))
 	}
-	now := time.Now()
+	now := Now()
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
 		Now: now, Every: b.options.Every, LogDelay: LogDelay, Expand: b.options.Expand, Packed: b.options.Gzip,
 		Key: b.options.Key, Progress: progress, FreeHosts: b.options.FreeHosts, Site: s, Program: version.ProgramSum(),

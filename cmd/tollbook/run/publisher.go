@@ -63,7 +63,7 @@ func NewPublisher(ctx context.Context, db *postgres.DB, o PublishOptions) (*outp
 	if err != nil {
 		return nil, err
 	}
-	now, allBelow := time.Now(), 0
+	now, allBelow := Now(), 0
 	switch {
 	case o.Expand == "auto" && objects.IsBucket(o.To):
 		allBelow = MaxDailyWrites

@@ -113,7 +113,7 @@ const (
 
 // directorySteps returns the steps that any worker can do.
 func (w *Worker) directorySteps(db *Database, o WorkerOptions) []schedule.Step {
-	puller := pull.New(db.Sources, w.crawler, pull.Options{Sources: o.Sources, Logger: o.Logger})
+	puller := pull.New(db.Sources, w.crawler, pull.Options{Now: Now, Sources: o.Sources, Logger: o.Logger})
 	w.Metrics = append(w.Metrics, puller.Figures())
 	steps := []schedule.Step{{
 		Name: "submissions", Every: submissionsEvery, Limit: submissionsLimit, Resumes: true,
@@ -136,7 +136,7 @@ func (w *Worker) directorySteps(db *Database, o WorkerOptions) []schedule.Step {
 	}, {
 		Name: "retention", Every: o.Schedule.Retention, Limit: retentionLimit,
 		Do: func(ctx context.Context) error {
-			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
+			return errors.Join(db.Retain(ctx, Now()), db.DeleteIdleHosts(ctx))
 		},
 	}, {
 		Name: "sources", Every: sourcesEvery, Limit: sourcesLimit, Do: puller.PullDue,
@@ -175,12 +175,12 @@ func (w *Worker) indexSteps(ctx context.Context, db *Database, o WorkerOptions) 
 		return nil, err
 	}
 	metrics := chain.NewMetrics()
-	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: o.Logger, Metrics: metrics})
+	indexer, err := crawl.NewIndexer(db.DB, chains, chain.Options{Now: Now, Logger: o.Logger, Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}
 	w.Metrics = append(w.Metrics, metrics)
-	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Logger: o.Logger, Metrics: metrics})
+	recipients, err := crawl.NewRecipients(db.DB, chains, chain.Options{Now: Now, Logger: o.Logger, Metrics: metrics})
 	if err != nil {
 		return nil, err
 	}
