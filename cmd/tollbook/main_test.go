@@ -14,6 +14,7 @@ const asProgram = "TOLLBOOK_TEST_AS_PROGRAM"
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		useResolver()
+		useClock()
 		main()
 		os.Exit(0)
 	}
