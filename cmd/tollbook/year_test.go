@@ -182,16 +182,17 @@ func TestYear(t *testing.T) {
 			if y.day%5 == 0 {
 				y.runs(t, "prune", "--data", y.data, "--publish-to", y.to)
 			}
+			if y.day%2 == 0 || y.day == days-1 || y.day == restored {
+				y.read(t)
+			}
 		}
 		if y.day == saved {
 			dump = filepath.Join(memoryDir(t), "tollbook.dump")
 			tool(t, "pg_dump", "--format=custom", "--file="+dump, y.dsn)
 			then = y.copied()
 		}
-		if y.day%14 == 13 || y.day == days-1 || y.day == restored {
-			y.read(t)
-		}
 		if y.day%7 == 6 {
+			t.Logf("day %d: %v", y.day, y.lasts)
 			y.measure(t)
 		}
 		if t.Failed() {
@@ -231,7 +232,7 @@ func newYear(t *testing.T, services int) *year {
 		fmt.Fprintf(&text, "[[service]]\nservice_name = %q\ndescription = \"Sells quotes.\"\nurl = \"http://%s\"\n"+
 			"category = \"Data\"\nslug = %q\nendpoints = [\"/quote\"]\n\n", s.name, s.host, s.slug)
 	}
-	services0 := writeFile(t, "services.toml", []byte(text.String()))
+	listed := writeFile(t, "services.toml", []byte(text.String()))
 	config := fmt.Sprintf("[site]\nbase_url = \"https://tollbook.example\"\n[crawl]\nallow_private = [\"127.0.0.1\"]\n"+
 		"host_gap = \"1ms\"\n[[network]]\ncaip2 = \"eip155:8453\"\nrpc = [%s]\nstart = \"2026-01-01\"\n",
 		strings.Join([]string{y.serve(t, lyingNode(y.chain)), y.serve(t, y.chain), y.serve(t, y.chain)}, ", "))
@@ -244,7 +245,7 @@ func newYear(t *testing.T, services int) *year {
 		"facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": [{"network": "eip155:8453",
 		"address": %q, "tokens": ["0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]}]}]}`, settlerOnBase))
 	y.runs(t, "facilitators", "import", facilitators)
-	y.runs(t, "services", "apply", "--new-categories", services0)
+	y.runs(t, "services", "apply", "--new-categories", listed)
 	return y
 }
 
@@ -376,6 +377,9 @@ func (y *year) read(t *testing.T) {
 		}
 	}
 	for _, s := range y.sellers {
+		if t.Failed() {
+			return
+		}
 		is, ok := listed[s.slug]
 		if ok == s.removed {
 			t.Errorf("day %d: %s: listed %t, removed %t", y.day, s.slug, ok, s.removed)
@@ -426,8 +430,9 @@ func (y *year) readHonest(t *testing.T, base string, s *merchant, is site.Servic
 	}
 	list := append([]visited{}, y.visits[s.n]...)
 	list = append(list, make([]visited, (y.day+1)*yearVisits-len(list))...) // after a restore, days are missing
-	var prices []string                                                     // at the newest answer, and those that may have come after it
-	tail := 0                                                               // visits since the service last changed
+	// Prices at the newest answer and those that may have come after it, and the visits since the service last changed.
+	var prices []string
+	tail := 0
 	for at, v := range list {
 		if v.up && v.least > 0 {
 			prices = nil
@@ -452,20 +457,26 @@ func (y *year) readHonest(t *testing.T, base string, s *merchant, is site.Servic
 	}
 
 	var service struct{ Data yearService }
-	text := strings.ToLower(y.get(t, base+"/v1/services/"+url.PathEscape(s.slug), &service)) // addresses have a checksum in their case
+	text := y.get(t, base+"/v1/services/"+url.PathEscape(s.slug), &service)
+	text = strings.ToLower(text) // addresses have a checksum in their case
 	if strings.Contains(text, strings.ToLower(thief)) || len(prices) > 0 && !strings.Contains(text, s.recipient) {
 		fault("the recipient", "another", s.recipient)
 	}
 	traction := service.Data.Assessment.Traction
 	var all, recent, sumAll, sumRecent int64
+	named := slices.IndexFunc(list, func(v visited) bool { return v.up && v.most > 0 }) / yearVisits
 	for _, p := range y.paid[s.n] {
+		if p.day < named {
+			continue // a recipient belongs to a service from the day on which it names it
+		}
 		all, sumAll = all+1, sumAll+p.amount
 		if p.day > y.day-30 {
 			recent, sumRecent = recent+1, sumRecent+p.amount
 		}
 	}
 	if traction.TxCountAllTime != all || traction.TxCount30d != recent {
-		fault("the number of payments", fmt.Sprint(traction.TxCountAllTime, " and ", traction.TxCount30d), fmt.Sprint(all, " and ", recent))
+		fault("the number of payments", fmt.Sprint(traction.TxCountAllTime, " and ", traction.TxCount30d),
+			fmt.Sprint(all, " and ", recent))
 	}
 	if got, want := fmt.Sprint(cmp.Or(traction.VolumeUSDAllTime, "0"), cmp.Or(traction.VolumeUSD30d, "0")),
 		fmt.Sprint(usdc(sumAll), usdc(sumRecent)); got != want {
@@ -577,4 +588,41 @@ func (y *year) write(t *testing.T) {
 		b.WriteString("\n")
 	}
 	write(t, filepath.Join(dir, "year.csv"), b.String())
+	write(t, filepath.Join(dir, "year.svg"), y.chart())
+}
+
+// chart draws the figures of all weeks: the sizes of the database and the bucket, and the memory of a crawl and a build.
+func (y *year) chart() string {
+	const width, height, gap = 600, 90, 40
+	panels := []struct {
+		title string
+		of    func(w *yearWeek) int64
+	}{
+		{"Database", func(w *yearWeek) int64 { return w.database }},
+		{"Bucket", func(w *yearWeek) int64 { return w.bucket }},
+		{"Memory of a crawl, the most in a week", func(w *yearWeek) int64 { return w.memory["crawl"] }},
+		{"Memory of a build, the most in a week", func(w *yearWeek) int64 { return w.memory["build"] }},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+
+		"\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", width+2*gap, len(panels)*(height+gap)+gap)
+	last := y.weeks[len(y.weeks)-1].day
+	for i, p := range panels {
+		top, most := gap+i*(height+gap), int64(1)
+		for _, w := range y.weeks {
+			most = max(most, p.of(&w))
+		}
+		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">%s: at most %d MB</text>\n<path d=\"M%d %dh%d\" stroke=\"#999\"/>\n",
+			gap, top-6, p.title, (most+1<<19)>>20, gap, top+height, width)
+		b.WriteString(`<polyline fill="none" stroke="#06c" stroke-width="2" points="`)
+		for _, w := range y.weeks {
+			fmt.Fprintf(&b, "%d,%d ", gap+width*w.day/last, top+height-int(p.of(&w)*height/most))
+		}
+		b.WriteString("\"/>\n")
+	}
+	bottom := len(panels)*(height+gap) + gap - 20
+	fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\">day 1</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">day %d</text>\n",
+		gap, bottom, gap+width, bottom, last)
+	b.WriteString("</svg>\n")
+	return b.String()
 }

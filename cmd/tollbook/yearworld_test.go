@@ -78,7 +78,7 @@ var attacks = []attack{
 	func(s *merchant, w http.ResponseWriter, _ *http.Request) { // texts for terminals and pages
 		ask(w, demand(s.host, "1000", s.recipient, hostile+"<script>alert(1)</script>"+strings.Repeat("漢", 20_000)))
 	},
-	func(s *merchant, w http.ResponseWriter, r *http.Request) { // to an address that nobody may reach, or to another's endpoint
+	func(s *merchant, w http.ResponseWriter, r *http.Request) { // inside, or to another's endpoint
 		to := "http://169.254.169.254/latest/meta-data/"
 		if s.year.day%2 == 1 {
 			to = "http://" + s.year.sellers[0].host + "/quote"
