@@ -81,7 +81,7 @@ var attacks = []attack{
 	func(s *merchant, w http.ResponseWriter, r *http.Request) { // inside, or to another's endpoint
 		to := "http://169.254.169.254/latest/meta-data/"
 		if s.year.day%2 == 1 {
-			to = "http://" + s.year.sellers[0].host + "/quote"
+			to = "http://" + s.year.sellers[s.n-1].host + "/quote"
 		}
 		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
 	},
@@ -214,8 +214,8 @@ func newSeller(t *testing.T, y *year, n int) *merchant {
 func yearWord(n int) string { return fmt.Sprintf("Quaggafish%cq%03dq", 'a'+n%26, n) }
 
 // yearList answers as a facilitator's catalogue. An honest one names the resources of honest sellers. A lying one names
-// them with another price, recipient and name, with endpoints that do not exist, and names hundreds of other services,
-// each time different ones.
+// them with another price, recipient and name, with endpoints that do not exist, and names hundreds of services without
+// a server, each time with other endpoints.
 type yearList struct {
 	year *year
 	lies bool
@@ -240,7 +240,7 @@ func (l *yearList) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for i := range 200 {
 		if l.lies { // ports without a server
-			host := fmt.Sprintf("127.0.0.1:%d", 1+(l.year.day*200+i)%1000)
+			host := fmt.Sprintf("127.0.0.1:%d", 1+i)
 			add(fmt.Sprintf("http://%s/x%d", host, l.year.day), "None", demand(host, "1", thief, hostile))
 		}
 	}
