@@ -17,6 +17,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // metered is a service of TestWhatCallsCost, whose name is its slug.
@@ -32,6 +33,7 @@ type metered struct {
 // their calls cost: from settlements to a recipient that one price alone names.
 func TestWhatCallsCost(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	created, moved := moment.AddDate(0, 0, -120), moment.AddDate(0, 0, -10)
 	upto := func(payTo, amount string, since time.Time, until *time.Time) checks.Price {
 		return checks.Price{Since: since, Until: until, Scheme: "upto", Network: chainBase,

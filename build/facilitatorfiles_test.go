@@ -15,12 +15,14 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/testgate"
 )
 
 // TestFacilitatorFiles checks that every timeframe with every set of embeds has every page of 25 and of 100. Each page
 // must be the one that newNaivePage sorts and encodes.
 func TestFacilitatorFiles(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	for _, n := range []int{0, 1, 25, 130} {
 		facts := &postgres.Facts{}
 		for i := range n {

@@ -14,6 +14,7 @@ import (
 	"tollbook/site/listing"
 	"tollbook/site/routes"
 	"tollbook/site/search"
+	"tollbook/site/testgate"
 )
 
 // record is what is published of a service at its own paths.
@@ -70,6 +71,7 @@ var handFilters = map[string]func(r *record, value string) bool{
 // A filter that the table has and this test or the directory lacks is an error.
 func TestFiltersAreScans(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	dir, _ := buildSample(t)
 	r := serveFolder(t, dir)
 	var index routes.Index

@@ -13,12 +13,14 @@ import (
 
 	"tollbook/crawl/sample"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // TestFilledMatrix builds the directory of the sample facilitators. The JSON of the matrix and its page must show what
 // facilitators.toml says that they announce, and the account of Wayside, which no list names, as a candidate.
 func TestFilledMatrix(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db, dir := open(t), tempDir(t)
 	if _, err := db.ImportFacilitators(t.Context(), sample.Facilitators(moment)); err != nil {
 		t.Fatal(err)

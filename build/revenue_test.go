@@ -22,6 +22,7 @@ import (
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/load"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 const (
@@ -149,6 +150,7 @@ func settlements(first time.Time) []ledger.Settlement {
 // the settlements.
 func TestRevenueMatchesRecount(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db := open(t)
 	addListings(t, db)
 	settled := storeSettlements(t, db)
@@ -229,6 +231,7 @@ func TestRevenueMatchesRecount(t *testing.T) {
 // stranger. The published figures of both have all days.
 func TestSharedDaysAreNoMerit(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db := open(t)
 	today := moment.Truncate(24 * time.Hour)
 	var listings []postgres.Listing
@@ -280,6 +283,7 @@ func TestSharedDaysAreNoMerit(t *testing.T) {
 // TestPackedDaysWriteTheSameFiles builds while days before the window are rows, and again after they were packed.
 func TestPackedDaysWriteTheSameFiles(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db := open(t)
 	addListings(t, db)
 	storeSettlements(t, db)

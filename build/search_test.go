@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/listing"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
 
@@ -64,6 +65,7 @@ func serveFolder(t *testing.T, dir string) client {
 // and recipients, and reads the catalogue.
 func TestSearchAndLookUp(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	dir, _ := buildSample(t)
 	r := serveFolder(t, dir)
 

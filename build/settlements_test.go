@@ -15,12 +15,14 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // TestSettlementsExplainTraction computes the figures of services from their published settlements alone, as the
 // methodology says, and compares them with those that the services publish.
 func TestSettlementsExplainTraction(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db := open(t)
 	addListings(t, db)
 	storeSettlements(t, db)

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/output/archive"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // snapshotsFile is the file that lists previous snapshots.
@@ -47,6 +48,7 @@ func readSums(t *testing.T, dir, id string) map[string]string {
 // must be the same if it is read from the previous snapshot or from the zips.
 func TestPreviousSnapshots(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db, dir := open(t), tempDir(t)
 	var want []site.PublishedSnapshot
 	for i := range 4 {

@@ -168,10 +168,9 @@ type serviceMarkdown struct {
 
 // markdownPrice is a way to pay an endpoint, or none.
 type markdownPrice struct {
-	Endpoint string
-	Signed   bool // the answer was to a signed request
-	Entry    *site.PricingEntry
-	Way      chart.Payment
+	*site.Endpoint
+	Entry *site.PricingEntry
+	Way   chart.Payment
 }
 
 // markdownEndpoints limits the endpoints of a service.
@@ -185,11 +184,10 @@ func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) (Asset, error) {
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
 		if len(p.Pricing) == 0 {
-			body.Prices = append(body.Prices, markdownPrice{Endpoint: p.Method + " " + p.Path, Signed: p.AnsweredSigned})
+			body.Prices = append(body.Prices, markdownPrice{Endpoint: p})
 		}
 		for k := range p.Pricing {
-			body.Prices = append(body.Prices, markdownPrice{p.Method + " " + p.Path, p.AnsweredSigned, &p.Pricing[k],
-				e.payment(p.Pricing[k], p.VariableAmount)})
+			body.Prices = append(body.Prices, markdownPrice{p, &p.Pricing[k], e.payment(p.Pricing[k], p.VariableAmount)})
 		}
 	}
 	for _, c := range l.gradeEvidence.Checks {

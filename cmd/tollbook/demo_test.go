@@ -43,7 +43,8 @@ func startShippedDemo(t *testing.T, data string) (*program, string) {
 }
 
 // TestDemo checks what a newcomer sees: the demo starts from nothing, shows every kind of data, changes, and stops.
-func TestDemo(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemo(t *testing.T) {
+	t.Parallel()
 	testgate.NotShort(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -246,7 +247,8 @@ func secondOf(t *testing.T, snapshot string) time.Time {
 }
 
 // TestDemoGoesOn checks that a demo continues its history after it was stopped, or killed with or without its Postgres.
-func TestDemoGoesOn(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoGoesOn(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -299,7 +301,8 @@ func TestDemoGoesOn(t *testing.T) { // not parallel: each demo needs the whole m
 
 // TestDemoFollowsPrices moves the sample services' clock to the step at which a service raises its price. The new price
 // must arrive in the API and on the page.
-func TestDemoFollowsPrices(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoFollowsPrices(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	const slug = "firefly-embeddings"

@@ -19,7 +19,8 @@ import (
 
 // TestDemoEndsWithItsPostgres checks that a demo whose Postgres dies reports it and fails. It must not show old data
 // forever.
-func TestDemoEndsWithItsPostgres(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoEndsWithItsPostgres(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -33,7 +34,8 @@ func TestDemoEndsWithItsPostgres(t *testing.T) { // not parallel: each demo need
 
 // TestDemoInterruptedEarly checks that Ctrl-C during the start is no error. It must leave nothing that prevents the
 // next start.
-func TestDemoInterruptedEarly(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoInterruptedEarly(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -155,7 +157,8 @@ func descendants(pid int) (list []int) {
 
 // TestDemoFromReadOnlyFolder checks that the first command of the README works in a read-only checkout. The demo writes
 // to the user's own folder, and nothing to the checkout.
-func TestDemoFromReadOnlyFolder(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoFromReadOnlyFolder(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)

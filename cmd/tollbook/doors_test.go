@@ -58,7 +58,8 @@ func TestDoorsAgree(t *testing.T) {
 }
 
 // TestDoorsOfCrowdAgree checks the same for a made-up directory of 2,000 services.
-func TestDoorsOfCrowdAgree(t *testing.T) { // not parallel: it needs the whole machine
+func TestDoorsOfCrowdAgree(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	const services = 2000
 	db, err := postgres.OpenFor(t.Context(), postgrestest.NewDatabase(t), postgres.Options{Connections: crowd.Connections()})

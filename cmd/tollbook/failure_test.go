@@ -257,7 +257,8 @@ endpoints    = ["/quote", "POST /search"]
 }
 
 // TestSampleAndRealStayApart checks that real services and a demo's services never share a database.
-func TestSampleAndRealStayApart(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestSampleAndRealStayApart(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	list := writeFile(t, "services.json", listOfServices(1, "Sums."))
 

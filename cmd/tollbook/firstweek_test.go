@@ -59,7 +59,8 @@ type week struct {
 
 // TestFirstWeek runs the section "The first week" of the page /operations/start, command by command, and compares what
 // each prints. -update-week writes the page.
-func TestFirstWeek(t *testing.T) { // not parallel: it runs a whole directory
+func TestFirstWeek(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	page := readFile(t, filepath.Join(root, weekPage))

@@ -41,6 +41,7 @@ type killedDirectory struct {
 // acknowledged data is lost or stored twice. TestPublishKilled kills publishers. TOLLBOOK_TEST_KILLS sets the number of
 // kills.
 func TestKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	rounds := 14 // without those of TestPublishKilled

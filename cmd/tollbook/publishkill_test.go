@@ -26,11 +26,16 @@ import (
 	"tollbook/site/testgate"
 )
 
+// readPause is how long each reader waits between two requests. Readers without a pause take the processors that
+// publishers need, and walks that last longer are more often cut by a new snapshot.
+const readPause = 10 * time.Millisecond
+
 // TestPublishKilled kills publishers with -9 at random moments. Meanwhile readers walk pages through serve and through
 // the Cloudflare worker, and read single objects. Every walk sees one snapshot, and every body has that snapshot's sum.
 // Every object is complete, from the old snapshot or the new one. The next run finishes the work, and prune leaves
 // nothing.
 func TestPublishKilled(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	rounds := kills
 	if text := os.Getenv("TOLLBOOK_TEST_KILLS"); text != "" {
@@ -94,7 +99,7 @@ func TestPublishKilled(t *testing.T) {
 	}
 	store := p.store(t)
 	readers.Go(func() {
-		for ctx.Err() == nil {
+		for ; ctx.Err() == nil; time.Sleep(readPause) {
 			mu.Lock()
 			var name string
 			for name = range allowed { // any one
@@ -249,6 +254,7 @@ type walker struct {
 // with the result of sumsOf.
 func (w *walker) walk(ctx context.Context, sumsOf func(snapshot string) string) error {
 	read := func(address string) (*http.Response, []byte, error) {
+		time.Sleep(readPause)
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+address, nil)
 		if err != nil {
 			return nil, nil, err

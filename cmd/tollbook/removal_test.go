@@ -140,7 +140,8 @@ func findInParquet(t *testing.T, name string, content []byte, words []string) (f
 // TestRemovalRemoves lists two services, publishes them twice, and removes one. After the next build and publication no
 // byte names it in the folder, in a folder that is published to, or in a bucket, and readers cannot ask for an earlier
 // snapshot. A list, a catalogue, an export and a source do not list it again before somebody allows it.
-func TestRemovalRemoves(t *testing.T) { // not parallel: it runs a whole directory
+func TestRemovalRemoves(t *testing.T) {
+	t.Parallel()
 	const recipient = "0xDeAd00000000000000000000000000000000bEEF"
 	gone, stays := newShop(t, recipient), newShop(t, "0x209693Bc6afc0C5328bA36FaF03C514EF312287C")
 	host := strings.TrimPrefix(gone.URL, "http://")

@@ -50,7 +50,8 @@ func TestFolderNotWritable(t *testing.T) {
 
 // TestDemoAsOrdinaryUser checks that the demo needs no privileges. It writes only to its data folder and the user's
 // own.
-func TestDemoAsOrdinaryUser(t *testing.T) { // not parallel: each demo needs the whole machine
+func TestDemoAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)

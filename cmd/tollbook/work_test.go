@@ -141,6 +141,7 @@ func TestWork(t *testing.T) {
 // Each check is stored once, even if the suspended process and its successor both made it. No host gets requests from
 // two processes at once, or sooner after a request than the gap.
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)

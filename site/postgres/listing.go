@@ -34,10 +34,7 @@ const (
 )
 
 // endpointColumns are the columns of endpoints in the order of Endpoint's fields.
-const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at,
-	last_paid_at,
-	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free,
-	declared_price, head_url, head_status, offers, looked_at, readers, signed`
+var endpointColumns = rows.Columns[Endpoint]()
 
 // AddListings lists services with their endpoints in one transaction. Each is due at once. It returns ErrListed or
 // ErrSlugUsed, with the listing's slug, if a slug or base address is taken.

@@ -356,10 +356,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, delay time.Du
 	}
 	err := rows.Each(ctx, r.tx, `SELECT `+endpointColumns+
 		` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`,
-		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin,
-			&e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
-			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree,
-			&e.DeclaredPrice, &e.HeadURL, &e.HeadStatus, &e.Offers, &e.LookedAt, &e.Readers, &e.Signed},
+		rows.Pointers(&e.Endpoint),
 		func() {
 			if len(of) > 0 && of[0].ServiceID != e.ServiceID {
 				keep()

@@ -46,34 +46,35 @@ const (
 	StateRetired = "retired"
 )
 
-// Endpoint is a row of endpoints: a method and path of a service.
+// Endpoint is a row of endpoints: a method and path of a service. Its tags are the columns that every query reads.
 type Endpoint struct {
-	ID             uuid.UUID
-	ServiceID      int64
-	Method         string // as declared, else the one that responded; "" while unknown
-	MethodDeclared bool
-	Path           string
-	Description    *string
-	MimeType       *string
-	Origin         string // source of the endpoint: import, submission, sample, or as in crawl/facts
-	FirstSeenAt    time.Time
-	LastPaidAt     *time.Time // last usable 402
-	LastProbedAt   *time.Time
-	Verdict        *string // of the latest conclusive response
-	VerdictAt      *time.Time
-	Class          *string // of the latest response, conclusive or not
-	Reason         *string
-	ResponseTimeMS *int
-	Fingerprint    *string        // of the current requirement set
-	HeadAt         *time.Time     // last HEAD that was sent
-	HeadFree       *bool          // whether HEAD was served without payment; nil until tested
-	DeclaredPrice  *DeclaredPrice // nil if the origin's OpenAPI document has no price
-	HeadURL        *string        // of the HEAD that decided HeadFree
-	HeadStatus     *int           // of its response
-	Offers         []checks.Offer // over other protocols than x402, of the newest 402; nil if it never made any
-	LookedAt       *time.Time     // when a visit last compared what it asks different readers for
-	Readers        []checks.Reader
-	Signed         bool // whether the request of the latest conclusive response was signed
+	ID             uuid.UUID      `db:"id,uuid"`
+	ServiceID      int64          `db:"service_id,bigint"`
+	Method         string         `db:"method,text"` // as declared, else the one that responded; "" while unknown
+	MethodDeclared bool           `db:"method_declared,boolean"`
+	Path           string         `db:"path,text"`
+	Description    *string        `db:"description,text"`
+	MimeType       *string        `db:"mime_type,text"`
+	Origin         string         `db:"origin,text"` // import, submission, sample, or as in crawl/facts
+	FirstSeenAt    time.Time      `db:"first_seen_at,timestamptz"`
+	LastPaidAt     *time.Time     `db:"last_paid_at,timestamptz"` // last usable 402
+	LastProbedAt   *time.Time     `db:"last_probed_at,timestamptz"`
+	Verdict        *string        `db:"verdict,text"` // of the latest conclusive response
+	VerdictAt      *time.Time     `db:"verdict_at,timestamptz"`
+	Class          *string        `db:"class,text"` // of the latest response, conclusive or not
+	Reason         *string        `db:"reason,text"`
+	ResponseTimeMS *int           `db:"response_time_ms,integer"`
+	Fingerprint    *string        `db:"fingerprint,text"`     // of the current requirement set
+	HeadAt         *time.Time     `db:"head_at,timestamptz"`  // last HEAD that was sent
+	HeadFree       *bool          `db:"head_free,boolean"`    // whether HEAD was served without payment; nil until tested
+	DeclaredPrice  *DeclaredPrice `db:"declared_price,jsonb"` // nil if the origin's OpenAPI document has no price
+	HeadURL        *string        `db:"head_url,text"`        // of the HEAD that decided HeadFree
+	HeadStatus     *int           `db:"head_status,integer"`  // of its response
+	// Offers are those over other protocols than x402, of the newest 402; nil if the endpoint never made any.
+	Offers   []checks.Offer  `db:"offers,jsonb"`
+	LookedAt *time.Time      `db:"looked_at,timestamptz"` // when a visit last compared what it asks different readers for
+	Readers  []checks.Reader `db:"readers,jsonb"`
+	Signed   bool            `db:"signed,boolean"` // whether the request of the latest conclusive response was signed
 }
 
 // IsUnproven reports whether only a source declared an endpoint, and the endpoint never asked for payment. Anybody can

@@ -79,9 +79,11 @@ type conn struct {
 	held             int64 // bytes of memory of its response, without those of the body
 
 	// Only the goroutine that serves the connection uses these fields.
-	sent     int64         // bytes of this response
-	waited   time.Duration // for the client to accept them
-	deadline time.Time     // set by the handler
+	sent     int64              // bytes of this response
+	waited   time.Duration      // for the client to accept them
+	deadline time.Time          // set by the handler
+	isBegun  bool               // the next write may be the begin of a response, to be kept; see joinWrites
+	begin    *[bufferBytes]byte // what was kept; nil for nothing
 }
 
 func newConn(in net.Conn, all *ConnectionLimiter) *conn {
@@ -159,21 +161,47 @@ func (b *awaitedBody) Read(p []byte) (int, error) {
 // pieceBytes is how much is written with one deadline. A client that accepts so little is making progress.
 const pieceBytes = 32 << 10
 
+// bufferBytes is the size of the buffer that net/http writes the begin of a response from.
+const bufferBytes = 4 << 10
+
+var begins = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
+
+// joinWrites makes the response to r one write in place of two. net/http writes the first bufferBytes
+// of a response, with its header, and then the rest. The body must have at least bufferBytes, so that a rest follows.
+func joinWrites(r *http.Request, body int) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok && body >= bufferBytes {
+		c.isBegun = true
+	}
+}
+
 // Write implements net.Conn. It replaces an error response of net/http by the server's own.
 func (c *conn) Write(p []byte) (int, error) {
+	if c.isBegun && len(p) == bufferBytes {
+		c.isBegun, c.begin = false, begins.Get().(*[bufferBytes]byte)
+		return copy(c.begin[:], p), nil
+	}
+	c.isBegun = false
+	if c.begin != nil {
+		defer func() {
+			begins.Put(c.begin)
+			c.begin = nil
+		}()
+		return c.send(c.begin[:], p)
+	}
 	response, ok := jsonError(p)
 	if !ok {
-		return c.send(p)
+		return c.send(nil, p)
 	}
-	if _, err := c.send(response); err != nil {
+	if _, err := c.send(nil, response); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// send writes p in pieces. It fails if the client accepts nothing for limits.Stall, or less than limits.MinRate on
-// average, or after the handler's own deadline.
-func (c *conn) send(p []byte) (n int, err error) {
+// send writes p in pieces, the first one together with the begin of its response, nil for none. It returns how many
+// bytes of p it wrote. It fails if the client accepts nothing for limits.Stall, or less than limits.MinRate on average,
+// or after the handler's own deadline.
+func (c *conn) send(begin, p []byte) (n int, err error) {
 	for len(p) > 0 {
 		piece := p[:min(len(p), pieceBytes)]
 		c.all.wait(c)
@@ -181,7 +209,16 @@ func (c *conn) send(p []byte) (n int, err error) {
 		if err := c.Conn.SetWriteDeadline(c.nextDeadline(began)); err != nil {
 			return n, err
 		}
-		k, err := c.Conn.Write(piece)
+		k := 0
+		if begin == nil {
+			k, err = c.Conn.Write(piece)
+		} else {
+			both := net.Buffers{begin, piece}
+			var sum int64
+			sum, err = both.WriteTo(c.Conn)
+			c.sent += min(sum, int64(len(begin)))
+			k, begin = max(0, int(sum)-len(begin)), nil
+		}
 		c.all.work(c)
 		c.waited += time.Since(began)
 		c.sent += int64(k)

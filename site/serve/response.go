@@ -67,6 +67,14 @@ func (b *body) setSizes() {
 
 func (b *body) size() int { return len(b.plain) + len(b.gzip) }
 
+// sentBytes returns the length of one form of a body in memory.
+func (b *body) sentBytes(gzipped bool) int {
+	if gzipped {
+		return len(b.gzip)
+	}
+	return b.length
+}
+
 // tag returns the ETag of one form.
 func (b *body) tag(gzipped bool) []string {
 	if gzipped {
@@ -323,6 +331,9 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime s
 	header["Content-Length"] = b.plainSize
 	if gzipped {
 		header["Content-Length"] = b.gzipSize
+	}
+	if r.Method != http.MethodHead {
+		joinWrites(r, b.sentBytes(gzipped))
 	}
 	w.WriteHeader(code)
 	if r.Method != http.MethodHead {

@@ -34,6 +34,15 @@ func NotShort(t testing.TB) {
 	}
 }
 
+// NotRaced skips the test under -race -short, the step of .ci/run that looks for data races. It is for tests that take
+// seconds and start only goroutines that other tests of the package start, too.
+func NotRaced(t testing.TB) {
+	t.Helper()
+	if raced && testing.Short() {
+		t.Skip("not run with -race -short")
+	}
+}
+
 // Missing skips a test that lacks a program or a permission. With CI=true it fails the test.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()

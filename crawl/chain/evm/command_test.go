@@ -19,6 +19,7 @@ import (
 // blocks, and next to a network whose node is down.
 func TestAnvilByCommand(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	if _, err := exec.LookPath("go"); err != nil {
 		testgate.Missing(t, "go is not in PATH, and builds the command")
 	}

@@ -19,9 +19,6 @@ const (
 		"source created_at verified_at check_interval"
 	stateColumns = "service_id newest_check_at next_check_at last_checked_at last_status " +
 		"last_success_at consecutive_failures failing_since"
-	endpointColumns = "id service_id method method_declared path description mime_type origin " +
-		"first_seen_at last_paid_at last_probed_at verdict verdict_at class reason response_time_ms " +
-		"fingerprint head_at head_free declared_price head_url head_status offers looked_at readers signed"
 	dayColumns = "service_id day checks counted up timed response_ms histogram known_ms up_ms"
 )
 
@@ -78,14 +75,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 					s.ConsecutiveFailures, s.FailingSince)
 			})
 		},
-		func() error {
-			return rows.Copy(ctx, tx, "endpoints", endpointColumns, endpoints, func(row []any, e *postgres.Endpoint) {
-				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType,
-					e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
-					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree,
-					e.DeclaredPrice, e.HeadURL, e.HeadStatus, e.Offers, e.LookedAt, e.Readers, e.Signed)
-			})
-		},
+		func() error { return rows.CopyStructs(ctx, tx, "endpoints", endpoints) },
 		func() error { return rows.CopyStructs(ctx, tx, "envelopes", envelopes) },
 		func() error { return rows.CopyStructs(ctx, tx, "responses", answers) },
 		func() error { return rows.CopyStructs(ctx, tx, "prices", prices) },

@@ -60,6 +60,15 @@ func CopyStructs[T any](ctx context.Context, tx pgx.Tx, table string, list []T) 
 	})
 }
 
+// Pointers returns pointers to the fields of a struct that are in Columns, in the same order, for Each.
+func Pointers[T any](of *T) (list []any) {
+	value := reflect.ValueOf(of).Elem()
+	for _, c := range columnsOf[T]() {
+		list = append(list, value.FieldByIndex(c.field.Index).Addr().Interface())
+	}
+	return list
+}
+
 // column is a field of a row.
 type column struct {
 	name, kind string

@@ -1,6 +1,7 @@
 package rows_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -31,5 +32,9 @@ func TestUnnest(t *testing.T) {
 	}
 	if got, want := rows.Columns[row](), "id, at, amount"; got != want {
 		t.Errorf("columns = %s, want %s", got, want)
+	}
+	var r row
+	if got := rows.Pointers(&r); !slices.Equal(got, []any{&r.ID, &r.At, &r.Amount}) {
+		t.Errorf("pointers = %v", got)
 	}
 }
