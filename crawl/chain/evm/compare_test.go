@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,5 +132,46 @@ func TestLyingNode(t *testing.T) {
 			}
 			w.compare(t, "a third node decides", l) // also of what was stored before
 		})
+	}
+}
+
+// TestNodeChangesChain checks that a node that begins to serve another chain is refused, alone and beside an honest one,
+// and that nothing is rolled back or stored.
+func TestNodeChangesChain(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(5), newWorld(6)
+	w.grow(60, 4)
+	other.ID = 1
+	other.grow(90, 4)
+	for _, alone := range []bool{true, false} {
+		var changed atomic.Bool
+		rpc := []string{serve(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if changed.Load() {
+				other.ServeHTTP(rw, r)
+			} else {
+				w.ServeHTTP(rw, r)
+			}
+		}))}
+		if !alone {
+			rpc = append(rpc, serve(t, w))
+		}
+		l := newLedger(worldSettlers(3)...)
+		x := indexer(t, l, chain.Options{}, rpc...)
+		once(t, x)
+		w.compare(t, "before the change", l)
+		changed.Store(true)
+		for round := range 3 {
+			_, err := x.Once(t.Context())
+			if alone && (err == nil || round == 0 && !strings.Contains(err.Error(), "serves eip155:1, not eip155:8453")) {
+				t.Errorf("a node that changed its chain: %v", err)
+			}
+			if !alone && round > 0 && err != nil {
+				t.Errorf("round %d beside an honest node: %v", round, err)
+			}
+			w.compare(t, "after the change", l)
+			if len(l.rollBacks) > 0 {
+				t.Error("settlements were rolled back")
+			}
+		}
 	}
 }

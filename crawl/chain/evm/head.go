@@ -205,6 +205,10 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 	if err != nil || same {
 		return err
 	}
+	x.client.ForgetIdentity() // a node that begins to serve another chain is no reorganisation
+	if same, err = x.isOnChain(ctx, ends[0]); err != nil || same {
+		return err
+	}
 	if err := x.confirmFork(ctx, ends[0], newest.number); err != nil {
 		return err
 	}
