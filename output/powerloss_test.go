@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// lossyDisk knows which bytes and names of a folder a loss of power leaves: the bytes of files that were synced, and the
-// names of folders that were.
+// lossyDisk knows which bytes and names of a folder a loss of power leaves: the bytes of files that were synced, and
+// the names of folders that were.
 type lossyDisk struct {
 	root string
 
@@ -169,8 +169,8 @@ func (l *lossyDisk) least(t *testing.T, dir, to string) {
 }
 
 // TestPowerLoss takes the power away before each operation of a publication. What was not synced is lost: the bytes of
-// files, with all names or with those of synced folders alone. What is left is the snapshot before or the new one, whole,
-// and the next run publishes.
+// files, with all names or with those of synced folders alone. What is left is the snapshot before or the new one,
+// whole, and the next run publishes.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

@@ -253,8 +253,8 @@ func (l *allowList) distinct(value func(*site.AllowedOption) string) []string {
 // maxAllowed is the longest line of a list, in bytes.
 const maxAllowed = 300
 
-// lines returns texts of a directory as lines. It leaves out those that are no name: a text that is cleaned or cut would
-// name something else.
+// lines returns texts of a directory as lines. It leaves out those that are no name: a text that is cleaned or cut
+// would name something else.
 func lines(texts []string) []byte {
 	var b strings.Builder
 	for _, text := range texts {

@@ -103,8 +103,9 @@ func TestHostileDirectory(t *testing.T) {
 		"/v1/services/other-slug.json": encodePoison(t, site.One[string]{Data: "x"}),
 		"/checkpoint.json":             readFile(t, "testdata/publications/v0.1.0/checkpoint.json"),
 		"/v1/allow": encodePoison(t, site.List[site.Allowance, site.PaginationMeta]{
-			Data: []site.Allowance{{Slug: "some-slug", Name: "x", Category: "x", AdviceLevel: "x", Hosts: []string{"x", "acme-host"},
-				Options: []site.AllowedOption{{NetworkCAIP2: "x", AssetAddress: "x", AssetName: "x", PayTo: "x"}}}},
+			Data: []site.Allowance{{Slug: "some-slug", Name: "x", Category: "x", AdviceLevel: "x",
+				Hosts: []string{"x", "acme-host"}, Options: []site.AllowedOption{{NetworkCAIP2: "x", AssetAddress: "x",
+					AssetName: "x", PayTo: "x"}}}},
 			Meta: site.PaginationMeta{Total: 1, Page: 1, TotalPages: 1},
 		}),
 	}
@@ -256,7 +257,8 @@ func TestHostilePublication(t *testing.T) {
 	}
 	for name, change := range map[string]func() map[string]string{
 		"a title in the id": func() map[string]string {
-			return map[string]string{"/checkpoint.json": strings.Replace(bodies["/checkpoint.json"], id, "\\u001b]0;title\\u0007", 1)}
+			return map[string]string{"/checkpoint.json": strings.Replace(bodies["/checkpoint.json"], id,
+				"\\u001b]0;title\\u0007", 1)}
 		},
 		"not JSON":        func() map[string]string { return map[string]string{"/checkpoint.json": hostile} },
 		"files that miss": func() map[string]string { return bodies },
@@ -294,8 +296,8 @@ func TestHostilePublication(t *testing.T) {
 	}
 }
 
-// hostileReads has a test with a hostile directory, publication or list for each command that reads what others publish,
-// and "" for commands that have such a flag or argument and read only what is the operator's own.
+// hostileReads has a test with a hostile directory, publication or list for each command that reads what others
+// publish, and "" for commands that have such a flag or argument and read only what is the operator's own.
 var hostileReads = map[string]string{
 	"allow":                   "TestHostileDirectory", // and TestEndlessAllowList
 	"best":                    "TestHostileDirectory",

@@ -185,8 +185,8 @@ func (k keptPublication) read(t *testing.T, env []string, place string, c archiv
 }
 
 // TestNewerPublications checks what a program does with the publication of a newer one. If the snapshot needs no newer
-// reader, members that this program does not know are ignored. If it does, every command that would read it says so, and
-// changes nothing.
+// reader, members that this program does not know are ignored. If it does, every command that would read it says so,
+// and changes nothing.
 func TestNewerPublications(t *testing.T) {
 	t.Parallel()
 	k := keptPublications[len(keptPublications)-1]

@@ -16,9 +16,9 @@ import (
 var ErrOutvoted = errors.New("two other nodes contradict the answer")
 
 // Compare asks the other nodes, each alone, about a sample of what the node by said, until one says the same. A node
-// that differs is set aside if two agree against it. If there are only two, nobody can tell which is right: then Compare
-// fails, and the caller waits. An answer that contradicts itself counts for nothing, nor does a node that does not
-// answer, is behind or has forgotten the sample: a node that is away stops nobody.
+// that differs is set aside if two agree against it. If there are only two, nobody can tell which is right: then
+// Compare fails, and the caller waits. An answer that contradicts itself counts for nothing, nor does a node that does
+// not answer, is behind or has forgotten the sample: a node that is away stops nobody.
 //
 // ask asks the one node of its client. difference returns how its second argument differs from the first one, "" if it
 // does not.
@@ -133,8 +133,8 @@ func Pays(list ...ledger.Settlement) (text string) {
 var errHeads = errors.New("nodes contradict each other about the newest block")
 
 // askHead asks every node for its newest final block, and returns the newest one that two nodes have. One that is far
-// behind the others counts as away. Other nodes must give the block the same time. First the nodes are asked again which
-// network they serve.
+// behind the others counts as away. Other nodes must give the block the same time. First the nodes are asked again
+// which network they serve.
 func (x *WalkReader) askHead(ctx context.Context) (ledger.Head, error) {
 	x.client.ForgetIdentity()
 	if len(x.client.nodes) == 1 {

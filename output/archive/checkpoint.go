@@ -20,8 +20,8 @@ const (
 
 // Format is the form of the snapshots that this program writes, 1 that of v0.1.0. It increases with a release that adds
 // files or members, or changes what they contain. A snapshot says which form it has, and which one a reader must know:
-// Needs increases, to Format, only if a program of the release before cannot read the snapshot. Programs ignore files and
-// members that they do not know. The snapshots that are kept in cmd/tollbook/testdata/publications test this.
+// Needs increases, to Format, only if a program of the release before cannot read the snapshot. Programs ignore files
+// and members that they do not know. The snapshots that are kept in cmd/tollbook/testdata/publications test this.
 const (
 	Format = 1
 	Needs  = 1
@@ -38,8 +38,8 @@ type Checkpoint struct {
 	Erased     int64   `json:"erased"`     // the last erasure that is applied to the packs, 0 for none
 	Signature  *string `json:"signature"`
 
-	// Format and Needs are the form of the snapshot and the one that a reader must know; 0 if unknown. The signature does
-	// not cover them: they only help to tell a newer snapshot from a damaged one.
+	// Format and Needs are the form of the snapshot and the one that a reader must know; 0 if unknown. The signature
+	// does not cover them: they only help to tell a newer snapshot from a damaged one.
 	Format int `json:"format,omitempty"`
 	Needs  int `json:"needs,omitempty"`
 

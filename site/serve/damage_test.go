@@ -100,7 +100,8 @@ func TestOlderSnapshot(t *testing.T) {
 		{`"format":2,"needs":2,`, "/v1/search?q=x", 503, "a newer program"},
 	} {
 		files := maps.Clone(w.files)
-		files[routes.IndexFile] = []byte(strings.Replace(strings.Replace(index, `"format":1`, `"z":0`, 1), "{", "{"+c.form, 1))
+		without := strings.Replace(index, `"format":1`, `"z":0`, 1)
+		files[routes.IndexFile] = []byte(strings.Replace(without, "{", "{"+c.form, 1))
 		got := get(handlerOf(t, publish(t, files), &syncBuffer{}), c.target)
 		if got.Code != c.code || !strings.Contains(got.Body.String(), c.says) {
 			t.Errorf("%s %s: %d %.200s, want %d", c.form, c.target, got.Code, got.Body, c.code)

@@ -83,8 +83,8 @@ func amounts(e *exchange, digits string) {
 	})
 }
 
-// TestLyingNode checks that the lies of one node are found by asking others: with three nodes the index is the true one,
-// wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
+// TestLyingNode checks that the lies of one node are found by asking others: with three nodes the index is the true
+// one, wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(79)
@@ -135,8 +135,8 @@ func TestLyingNode(t *testing.T) {
 	}
 }
 
-// TestNodeChangesChain checks that a node that begins to serve another chain is refused, alone and beside an honest one,
-// and that nothing is rolled back or stored.
+// TestNodeChangesChain checks that a node that begins to serve another chain is refused, alone and beside an honest
+// one, and that nothing is rolled back or stored.
 func TestNodeChangesChain(t *testing.T) {
 	t.Parallel()
 	w, other := newWorld(5), newWorld(6)

@@ -19,8 +19,8 @@ const lieLength = 60
 // earlyEnd needs no comparison: whether the history ends is asked of all nodes.
 const earlyEnd = "a history that ends early"
 
-// lies are histories that fit together, so that nothing in them shows that they are wrong. The newest transactions stay,
-// so that the head does.
+// lies are histories that fit together, so that nothing in them shows that they are wrong. The newest transactions
+// stay, so that the head does.
 func lies() map[string]func(list []chaintest.SolanaTransaction) []chaintest.SolanaTransaction {
 	type transaction = chaintest.SolanaTransaction
 	replace := func(e *transaction, old, new string) {

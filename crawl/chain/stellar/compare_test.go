@@ -17,8 +17,8 @@ import (
 
 const lieLength = 330
 
-// lies are histories that fit together, so that nothing in them shows that they are wrong. The newest transaction stays,
-// so that the head does.
+// lies are histories that fit together, so that nothing in them shows that they are wrong. The newest transaction
+// stays, so that the head does.
 func lies() map[string]func(rows []map[string]any) []map[string]any {
 	each := func(change func(i int, row map[string]any)) func([]map[string]any) []map[string]any {
 		return func(rows []map[string]any) []map[string]any {
@@ -141,8 +141,8 @@ func TestLyingHead(t *testing.T) {
 	}
 }
 
-// TestServersBehind checks that a server that lacks the newest ledgers, or the oldest ones, is not taken for a liar, and
-// that what two servers have is read.
+// TestServersBehind checks that a server that lacks the newest ledgers, or the oldest ones, is not taken for a liar,
+// and that what two servers have is read.
 func TestServersBehind(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.StellarHistory(400)
