@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/evm"
 )
 
 var (
@@ -172,6 +175,49 @@ func TestNodeChangesChain(t *testing.T) {
 			if len(l.rollBacks) > 0 {
 				t.Error("settlements were rolled back")
 			}
+		}
+	}
+}
+
+// TestLyingFirstBlock checks that a node cannot hide the first blocks of a day by dating them to the day before.
+func TestLyingFirstBlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4)
+	w.grow(3700, 1)
+	midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	from := midnight.Unix()
+	liar := serve(t, hostility{"", true, func(e *exchange) {
+		redate(e, func(at int64) int64 {
+			if at >= from && at < from+180 {
+				return from - 1
+			}
+			return at
+		})
+	}}.handler(w.Chain, 1))
+	settlers := worldSettlers(3)
+	for i := range settlers {
+		settlers[i].Since = &midnight
+	}
+	for _, rpc := range [][]string{{liar, serve(t, w), serve(t, w)}, {serve(t, w), liar, serve(t, w)}} {
+		l := newLedger(worldSettlers(3)...)
+		x, err := evm.New(chain.Network{ID: network, RPC: rpc, Confirmations: 2, Start: midnight}, l,
+			chain.Options{Backoff: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			if _, err = x.Once(t.Context()); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w.settled(w.Head().Number-2, settlers), l.settled()); diff != "" {
+			t.Errorf("settlements (-want +got):\n%s", diff)
+		}
+		if first := w.Block(l.counted); first.Time.Before(midnight) || !w.Block(l.counted-1).Time.Before(midnight) {
+			t.Errorf("began at block %d of %v", l.counted, first.Time)
 		}
 	}
 }
