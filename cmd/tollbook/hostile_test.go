@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode"
@@ -341,6 +344,32 @@ func TestHostileReads(t *testing.T) {
 	for name, test := range hostileReads {
 		if !exists[name] || test != "" && !defined[test] {
 			t.Errorf("there is no command %s, or no test %s", name, test)
+		}
+	}
+}
+
+// TestPublicationOfPipes checks that a pipe in the place of a publication's file holds no command that reads it.
+func TestPublicationOfPipes(t *testing.T) {
+	t.Parallel()
+	k := keptPublications[len(keptPublications)-1]
+	for _, pattern := range []string{"checkpoint.json", "snapshots/*.zip", "packs/*.zip"} {
+		place := filepath.Join(t.TempDir(), "public")
+		if err := os.CopyFS(place, os.DirFS(k.folder())); err != nil {
+			t.Fatal(err)
+		}
+		names, err := filepath.Glob(filepath.Join(place, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		if err := os.Remove(names[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(names[0], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := tollbook(t, nil, "verify", place)
+		if code != 1 || !strings.Contains(stdout+stderr, "not a regular file") {
+			t.Errorf("verify with a pipe as %s: exit %d: %s%s", pattern, code, stdout, stderr)
 		}
 	}
 }

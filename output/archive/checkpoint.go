@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -146,7 +145,7 @@ func (c Checkpoint) Encode() []byte {
 
 // ReadCheckpoint reads the file at path.
 func ReadCheckpoint(path string) (Checkpoint, error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return Checkpoint{}, err
 	}

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -244,7 +243,7 @@ func NewZipFile(z *Zip, file io.Closer) *ZipFile { return &ZipFile{z, file} }
 
 // OpenZipFile opens a zip on disk.
 func OpenZipFile(path string) (*ZipFile, error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -137,9 +137,6 @@ func (w *Web) Stat(ctx context.Context, name string) (Object, error) {
 		return Object{}, fmt.Errorf("stat %s: %w", name, err)
 	}
 	res.Body.Close()
-	if res.ContentLength < 0 {
-		return Object{}, fmt.Errorf("stat %s: the server does not say how long it is", name)
-	}
 	return w.object(name, res), nil
 }
 
