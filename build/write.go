@@ -149,7 +149,7 @@ func (w *snapshotWriter) writeGate() error {
 // newIndex returns the index without the totals of lists, which are counted when the lists are written.
 func newIndex(s *site.Snapshot, renderer *render.Renderer) routes.Index {
 	n := len(s.Services)
-	index := routes.Index{Lists: map[string]int{}, Pages: countPages(len(s.Listed()), renderer.Groups()),
+	index := routes.Index{Format: archive.Format, Needs: archive.Needs, Lists: map[string]int{}, Pages: countPages(len(s.Listed()), renderer.Groups()),
 		Slugs: make([]string, n)}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug

@@ -282,7 +282,7 @@ func (b *Build) next(id string, of archive.Summary) archive.Checkpoint {
 	}
 	c := archive.Checkpoint{
 		Snapshot: id, Generation: b.previous.Generation + 1, Digest: of.Digest, Gate: of.Gate,
-		Erased:  max(b.previous.Erased, b.erased),
+		Erased: max(b.previous.Erased, b.erased), Format: archive.Format, Needs: archive.Needs,
 		BuiltAt: b.opts.Now.UTC().Format(archive.TimeLayout), NextAt: b.opts.Next.UTC().Format(archive.TimeLayout),
 	}
 	if b.previous.Snapshot != "" {

@@ -73,6 +73,7 @@ func TestPublish(t *testing.T) {
 		"generation": 2.0,
 		"built_at":   "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z",
 		"digest": second.Summary.Digest, "erased": 0.0, "signature": nil,
+		"format": float64(archive.Format), "needs": float64(archive.Needs),
 	}
 	if diff := cmp.Diff(wantPointer, got); diff != "" {
 		t.Errorf("checkpoint (-want +got):\n%s", diff)

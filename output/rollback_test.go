@@ -42,6 +42,7 @@ func TestFolderRollback(t *testing.T) {
 	want := first
 	want.Generation, want.Previous, want.BuiltAt, want.NextAt = 3, &second.Snapshot,
 		t0.Format("2006-01-02T15:04:05.000Z"), t0.Format("2006-01-02T15:04:05.000Z")
+	want.Format, want.Needs = 0, 0 // another program may have written it
 	now, err := d.Checkpoint()
 	if diff := cmp.Diff([]archive.Checkpoint{want, want}, []archive.Checkpoint{back, now}); diff != "" || err != nil {
 		t.Errorf("checkpoint, %v (-want +got):\n%s", err, diff)

@@ -144,6 +144,9 @@ func runAllowList(ctx context.Context, o *allowOptions, q *directoryQuery, args 
 	return err
 }
 
+// maxAllowances is the most services of a list. A directory may answer with any number of pages.
+const maxAllowances = 100_000
+
 // readAllowList reads all pages of the list from one snapshot.
 func readAllowList(ctx context.Context, r *directory.Reader, q *directoryQuery) (*allowList, error) {
 	body, err := r.Get(ctx, "/"+archive.CheckpointFile, nil)
@@ -178,6 +181,10 @@ func readAllowList(ctx context.Context, r *directory.Reader, q *directoryQuery) 
 		}
 		if page >= got.Meta.TotalPages || len(got.Data) == 0 {
 			return list, nil
+		}
+		if page*site.MaxPageSize >= maxAllowances {
+			return nil, fmt.Errorf("read the directory %s: its list has more than %d services; use filters", r.Name(),
+				maxAllowances)
 		}
 	}
 }
@@ -243,11 +250,17 @@ func (l *allowList) distinct(value func(*site.AllowedOption) string) []string {
 	return slices.Compact(list)
 }
 
-// lines returns texts of a directory as lines, each without characters that end one.
+// maxAllowed is the longest line of a list, in bytes.
+const maxAllowed = 300
+
+// lines returns texts of a directory as lines. It leaves out those that are no name: a text that is cleaned or cut
+// would name something else.
 func lines(texts []string) []byte {
 	var b strings.Builder
 	for _, text := range texts {
-		b.WriteString(plainText(strings.Join(strings.Fields(text), " ")) + "\n")
+		if text != "" && len(text) <= maxAllowed && text == display.Line(text, maxAllowed) {
+			b.WriteString(text + "\n")
+		}
 	}
 	return []byte(b.String())
 }

@@ -1,14 +1,23 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
 
 	"tollbook/site"
+	"tollbook/site/invisible"
 	"tollbook/site/routes"
 )
 
@@ -95,6 +104,13 @@ func TestHostileDirectory(t *testing.T) {
 		"/v1/services/some-slug.json":  encodePoison(t, site.One[site.ServiceDetail]{Data: detail}),
 		"/v1/index.json":               encodePoison(t, routes.Index{Slugs: []string{"x", "some-slug"}}),
 		"/v1/services/other-slug.json": encodePoison(t, site.One[string]{Data: "x"}),
+		"/checkpoint.json":             readFile(t, "testdata/publications/v0.1.0/checkpoint.json"),
+		"/v1/allow": encodePoison(t, site.List[site.Allowance, site.PaginationMeta]{
+			Data: []site.Allowance{{Slug: "some-slug", Name: "x", Category: "x", AdviceLevel: "x",
+				Hosts: []string{"x", "acme-host"}, Options: []site.AllowedOption{{NetworkCAIP2: "x", AssetAddress: "x",
+					AssetName: "x", PayTo: "x"}}}},
+			Meta: site.PaginationMeta{Total: 1, Page: 1, TotalPages: 1},
+		}),
 	}
 	const url = "https://acme.example/q"
 	lookup.URL = url
@@ -131,6 +147,11 @@ func TestHostileDirectory(t *testing.T) {
 		"check " + url + " --pay-to 0xabc":  "differs from every one",
 		"check " + url + " --json":          `"observed"`,
 		"check https://acme.example/unseen": "does not list this URL",
+		"allow":                             `"services"`,
+		"allow --format hosts":              "acme-host",
+		"allow --format recipients":         "",
+		"allow --format payfetch":           `"allowlist"`,
+		"allow --format clawrouter":         `"allowedPayees"`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +220,156 @@ func TestPageIsBounded(t *testing.T) {
 		write(&p)
 		if p.Len() > maxPage+2*maxWord || !strings.Contains(p.String(), "…") {
 			t.Errorf("%s: %d bytes: %.200q", name, p.Len(), p.String())
+		}
+	}
+}
+
+// TestEndlessAllowList checks that allow does not read pages without end.
+func TestEndlessAllowList(t *testing.T) {
+	t.Parallel()
+	row := `{"slug":"a","hosts":["a.example"],"options":[]}`
+	page := `{"data":[` + row + strings.Repeat(","+row, 99) + `],"meta":{"total":1000000000,"total_pages":1000000000}}`
+	checkpoint, requests := readFile(t, "testdata/publications/v0.1.0/checkpoint.json"), 0
+	address := hostileDirectory(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/checkpoint.json" {
+			fmt.Fprint(w, checkpoint)
+			return
+		}
+		requests++
+		fmt.Fprint(w, page)
+	})
+	if status, printed := runReader(t, "allow", "--directory", address); status != 1 || requests > 1000 ||
+		!strings.Contains(printed, "more than 100000 services") {
+		t.Errorf("exit status %d after %d requests: %.300s", status, requests, printed)
+	}
+}
+
+// TestHostilePublication checks that verify cuts and cleans what a publication says, and lists no faults without end.
+func TestHostilePublication(t *testing.T) {
+	t.Parallel()
+	id, files := "20261130T000000Z-", strings.Builder{}
+	for i := range 30_000 {
+		fmt.Fprintf(&files, "%064x  a/%06d%s.json\n", i, i, strings.Repeat("x", 80))
+	}
+	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(files.String())))
+	id += digest[:6]
+	bodies := map[string]string{
+		"/checkpoint.json": fmt.Sprintf(`{"snapshot":%q,"previous":null,"generation":1,"built_at":"2026-11-30T00:00:00.000Z",
+			"next_at":"2026-11-30T00:00:00.000Z","digest":%q,"erased":0,"signature":null}`, id, digest),
+		"/SHA256SUMS": files.String(),
+	}
+	for name, change := range map[string]func() map[string]string{
+		"a title in the id": func() map[string]string {
+			return map[string]string{"/checkpoint.json": strings.Replace(bodies["/checkpoint.json"], id,
+				"\\u001b]0;title\\u0007", 1)}
+		},
+		"not JSON":        func() map[string]string { return map[string]string{"/checkpoint.json": hostile} },
+		"files that miss": func() map[string]string { return bodies },
+		"a zip of nothing": func() map[string]string {
+			all := maps.Clone(bodies)
+			all["/snapshots/"+id+".zip"] = strings.Repeat(hostile, 100)
+			return all
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answers := change()
+			address := hostileDirectory(t, func(w http.ResponseWriter, r *http.Request) {
+				if body, ok := answers[r.URL.Path]; ok {
+					_, _ = w.Write([]byte(body))
+					return
+				}
+				http.Error(w, hostile, http.StatusNotFound)
+			})
+			code, stdout, stderr := tollbook(t, nil, "verify", address)
+			if code != 1 {
+				t.Errorf("exit %d: %.300s%.300s", code, stdout, stderr)
+			}
+			for line := range strings.Lines(stdout + stderr) {
+				if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
+					return unicode.IsControl(r) || invisible.Is(r)
+				}) || len(line) > 3000 {
+					t.Errorf("it prints %.500q", line)
+				}
+			}
+			if n := strings.Count(stdout, "\n"); n > 10_010 {
+				t.Errorf("it prints %d lines", n)
+			}
+		})
+	}
+}
+
+// hostileReads has a test with a hostile directory, publication or list for each command that reads what others
+// publish, and "" for commands that have such a flag or argument and read only what is the operator's own.
+var hostileReads = map[string]string{
+	"allow":                   "TestHostileDirectory", // and TestEndlessAllowList
+	"best":                    "TestHostileDirectory",
+	"check":                   "TestHostileDirectory", // and TestAskStranger for what a URL answers
+	"checks void":             "",
+	"config":                  "",
+	"crawl":                   "TestHostileServers",
+	"data pull":               "TestPullHostile", // and TestPullTrap for links and pipes
+	"data query":              "TestQuery",
+	"facilitators candidates": "TestPollHostileFacilitators",
+	"find":                    "TestHostileDirectory",
+	"index":                   "TestLyingNode",
+	"lint":                    "TestLintShowsNoTricks",
+	"mcp":                     "TestHostileTextsStaySmall", // and TestVisible
+	"ready":                   "",
+	"serve":                   "TestHostilePublication", // which verify reads with the same code
+	"services import":         "",
+	"show":                    "TestHostileDirectory",
+	"sources pull":            "TestHostileWalks", // and TestHostileRows
+	"verify":                  "TestHostilePublication",
+}
+
+// TestHostileReads checks that each command that reads what somebody else publishes has such a test.
+func TestHostileReads(t *testing.T) {
+	t.Parallel()
+	defined := functionNames(t)
+	exists := map[string]bool{}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, child := range c.Commands() {
+			walk(child)
+		}
+		name := strings.TrimPrefix(c.CommandPath(), "tollbook ")
+		exists[name] = true
+		reads := c.Flags().Lookup("directory") != nil || c.Flags().Lookup("from") != nil || strings.Contains(c.Use, "URL")
+		if _, ok := hostileReads[name]; c.Runnable() && reads && !ok {
+			t.Errorf("tollbook %s may read what others publish, and no test has a hostile one", name)
+		}
+	}
+	walk(newRootCommand())
+	for name, test := range hostileReads {
+		if !exists[name] || test != "" && !defined[test] {
+			t.Errorf("there is no command %s, or no test %s", name, test)
+		}
+	}
+}
+
+// TestPublicationOfPipes checks that a pipe in the place of a publication's file holds no command that reads it.
+func TestPublicationOfPipes(t *testing.T) {
+	t.Parallel()
+	k := keptPublications[len(keptPublications)-1]
+	for _, pattern := range []string{"checkpoint.json", "snapshots/*.zip", "packs/*.zip"} {
+		place := filepath.Join(t.TempDir(), "public")
+		if err := os.CopyFS(place, os.DirFS(k.folder())); err != nil {
+			t.Fatal(err)
+		}
+		names, err := filepath.Glob(filepath.Join(place, pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		if err := os.Remove(names[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(names[0], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := tollbook(t, nil, "verify", place)
+		if code != 1 || !strings.Contains(stdout+stderr, "not a regular file") {
+			t.Errorf("verify with a pipe as %s: exit %d: %s%s", pattern, code, stdout, stderr)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/archive"
 	"tollbook/output/objects"
+	"tollbook/site/display"
 )
 
 // verifyOptions are the flags of verify.
@@ -80,6 +81,12 @@ EXIT STATUS
 	return cmd
 }
 
+// A publication may have any number of faults. So many are printed and listed, each shortened.
+const (
+	maxFaults = 10_000
+	maxFault  = 2000 // characters
+)
+
 func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Writer) error {
 	v := output.VerifyOptions{Packs: build.ListPacks, Files: o.Files, Logger: newLogger(ctx, slog.LevelWarn)}
 	if o.Key != "" {
@@ -95,15 +102,23 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 	if o.Figures {
 		return runFigures(ctx, store, v.Key, o.JSON, stdout)
 	}
-	faults := []report.Fault{}
+	faults, more := []report.Fault{}, false
 	final := errNotSigned
 	v.Report = func(name string, err error) {
 		if !errors.Is(err, archive.ErrSignature) || errors.Is(err, archive.ErrDamaged) {
 			final = errDamaged
 		}
-		faults = append(faults, report.Fault{Name: name, What: err.Error()})
+		if len(faults) == maxFaults {
+			if !o.JSON && !more {
+				fmt.Fprintln(stdout, "… and more")
+			}
+			more = true
+			return
+		}
+		fault := report.Fault{Name: name, What: display.Line(err.Error(), maxFault)}
+		faults = append(faults, fault)
 		if !o.JSON {
-			fmt.Fprintf(stdout, "%s: %s\n", name, err)
+			fmt.Fprintf(stdout, "%s: %s\n", fault.Name, fault.What)
 		}
 	}
 	result, err := output.VerifyStore(ctx, store, v)

@@ -51,13 +51,14 @@ type Identity struct {
 	Network func(result []byte) (id string, err error) // CAIP-2
 }
 
-// Call is one request of a question. Ask fills in Result: JSON that is valid until the question's Read returns.
+// Call is one request of a question. Ask fills in Result, JSON that is valid until the question's Read returns, and By.
 type Call struct {
 	Method string
 	Params string // a JSON array
 	Path   string // instead of the two: the path and query of a GET at the node, whose answer is a JSON object
 	NoID   bool   // the node's answers repeat no id, so each call needs a body of its own
 	Result []byte
+	By     *Node // that answered
 }
 
 // Question is a list of calls with the function that reads their results.

@@ -139,6 +139,9 @@ func (c *Client) recordFailure(n *Node, f *NodeFault) {
 	}
 	n.fails++
 	n.lied = f.Kind == KindLie
+	if n.lied || f.Kind == KindForked || f.Kind == KindBehind {
+		n.verified = false // it may serve another network by now
+	}
 	n.until = c.o.Now().Add(wait)
 }
 
@@ -172,6 +175,9 @@ func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count i
 		}
 		bodies = append(bodies, body)
 	}
+	for i := range calls {
+		calls[i].By = n
+	}
 	err := q.Read(from, calls)
 	var f *NodeFault
 	switch {
@@ -181,6 +187,15 @@ func (c *Client) askNode(ctx context.Context, n *Node, q Question, from, count i
 		return &NodeFault{f.Kind, n.host, f.Text, 0}
 	}
 	return &NodeFault{KindLie, n.host, err.Error(), 0}
+}
+
+// ForgetIdentity makes each node say again which network it serves. The host of a node may begin to serve another one.
+func (c *Client) ForgetIdentity() {
+	for _, n := range c.nodes {
+		n.mu.Lock()
+		n.verified = false
+		n.mu.Unlock()
+	}
 }
 
 // verify asks a node which network it serves, before anything else.

@@ -38,8 +38,10 @@ var _ WalkStore = (*postgres.DB)(nil)
 
 // walkSource is what differs between chains.
 type walkSource interface {
-	// Head asks for the newest final block.
-	Head(ctx context.Context) (ledger.Head, error)
+	// Head asks c's nodes for the newest final block.
+	Head(ctx context.Context, c *Client) (ledger.Head, error)
+	// Time asks c's nodes for the time of a final block. A node that does not have it fails.
+	Time(ctx context.Context, c *Client, block int64) (time.Time, error)
 	// Begin returns the function that finishes the walk of one settler up to the head. Several goroutines call it.
 	Begin(ctx context.Context, head ledger.Head, walks []ledger.Walk) (func(context.Context, ledger.Walk) error, error)
 }
@@ -51,6 +53,7 @@ type WalkReader struct {
 	network Network
 	store   WalkStore
 	options Options
+	client  *Client
 	source  walkSource
 
 	mu       sync.Mutex // guards the two fields below and calls of Progress
@@ -63,9 +66,9 @@ var _ Reader = (*WalkReader)(nil)
 // maxRounds is the number of times that a round restarts because the lists of settlers changed meanwhile.
 const maxRounds = 12
 
-// NewWalks returns a reader of a network. The network and the options have their defaults.
-func NewWalks(n Network, s WalkStore, o Options, source walkSource) *WalkReader {
-	return &WalkReader{network: n, store: s, options: o, source: source}
+// NewWalks returns a reader of a network. The network and the options have their defaults. Source asks c, too.
+func NewWalks(n Network, s WalkStore, o Options, c *Client, source walkSource) *WalkReader {
+	return &WalkReader{network: n, store: s, options: o, client: c, source: source}
 }
 
 // Once finishes every walk, up to the current head. A settler whose walk fails does not stop the others, and committed
@@ -122,11 +125,11 @@ func (x *WalkReader) runRound(ctx context.Context) (Report, error) {
 }
 
 func (x *WalkReader) runWalks(ctx context.Context) error {
-	head, err := x.source.Head(ctx)
+	head, err := x.askHead(ctx)
 	if err != nil {
 		return err
 	}
-	head.ComparedNodes = 1 // an account is read from one node at a time
+	head.ComparedNodes = x.client.Nodes()
 	if err := x.store.SetHead(ctx, head); err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ const SumsFile = "SHA256SUMS"
 var (
 	// ErrDamaged marks bytes that do not match their sum, or a tree that does not match its list of sums.
 	ErrDamaged = errors.New("damaged")
+	// ErrNewer marks a snapshot that a newer program wrote in a form that this one does not read.
+	ErrNewer = errors.New("written by a newer tollbook: use that version or a later one")
 	// ErrName marks a name that is not allowed for a member.
 	ErrName = errors.New("invalid name")
 	// ErrCondition marks a read of an object that was replaced since, or a Put whose condition is false.

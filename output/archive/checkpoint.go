@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -18,6 +17,15 @@ const (
 	idDigits      = 6 // digits of the digest in an id
 )
 
+// Format is the form of the snapshots that this program writes, 1 that of v0.1.0. It increases with a release that adds
+// files or members, or changes what they contain. A snapshot says which form it has, and which one a reader must know:
+// Needs increases, to Format, only if a program of the release before cannot read the snapshot. Programs ignore files
+// and members that they do not know. The snapshots that are kept in cmd/tollbook/testdata/publications test this.
+const (
+	Format = 1
+	Needs  = 1
+)
+
 // Checkpoint is the pointer to the current snapshot.
 type Checkpoint struct {
 	Snapshot   string  `json:"snapshot"`   // id
@@ -28,6 +36,11 @@ type Checkpoint struct {
 	Digest     string  `json:"digest"`     // sha256 of the snapshot's SHA256SUMS, in hex
 	Erased     int64   `json:"erased"`     // the last erasure that is applied to the packs, 0 for none
 	Signature  *string `json:"signature"`
+
+	// Format and Needs are the form of the snapshot and the one that a reader must know; 0 if unknown. The signature
+	// does not cover them: they only help to tell a newer snapshot from a damaged one.
+	Format int `json:"format,omitempty"`
+	Needs  int `json:"needs,omitempty"`
 
 	// Key is the KeyID of the key that signed; nil without a signature, or if an older program signed. The signature
 	// does not cover it: it only helps to tell another key from a changed checkpoint.
@@ -63,9 +76,15 @@ func (c Checkpoint) Built() time.Time { t, _ := time.Parse(TimeLayout, c.BuiltAt
 // Next returns NextAt as a time, which is valid in a parsed checkpoint.
 func (c Checkpoint) Next() time.Time { t, _ := time.Parse(TimeLayout, c.NextAt); return t }
 
-// ParseCheckpoint parses the output of Encode. It rejects everything that Encode does not write.
+// ParseCheckpoint parses the output of Encode. It rejects everything that Encode does not write, except members that it
+// does not know. The error wraps ErrNewer if the snapshot needs a newer program.
 func ParseCheckpoint(data []byte) (Checkpoint, error) {
 	var c Checkpoint
+	var form struct{ Needs int }
+	if err := json.Unmarshal(data, &form); err == nil && form.Needs > Format { // other members may have changed
+		return Checkpoint{}, fmt.Errorf("read checkpoint: the snapshot has form %d, and this program reads forms up to "+
+			"%d: it was %w", form.Needs, Format, ErrNewer)
+	}
 	if err := json.Unmarshal(data, &c); err != nil {
 		return Checkpoint{}, fmt.Errorf("parse checkpoint: %w: %w", ErrDamaged, err)
 	}
@@ -89,6 +108,9 @@ func (c Checkpoint) check() error {
 	}
 	if c.Erased < 0 {
 		return fmt.Errorf("erased %d is less than 0", c.Erased)
+	}
+	if c.Needs < 0 || c.Format < c.Needs {
+		return fmt.Errorf("format %d is less than what it needs, %d", c.Format, c.Needs)
 	}
 	if c.Key != nil {
 		if b, err := hex.DecodeString(*c.Key); err != nil || len(b) != keyIDBytes {
@@ -123,7 +145,7 @@ func (c Checkpoint) Encode() []byte {
 
 // ReadCheckpoint reads the file at path.
 func ReadCheckpoint(path string) (Checkpoint, error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return Checkpoint{}, err
 	}

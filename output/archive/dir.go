@@ -25,7 +25,7 @@ func OpenDir(root string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(filepath.Join(root, SumsFile))
+	f, err := OpenFile(filepath.Join(root, SumsFile))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (d *Dir) Lookup(name string) (Member, bool) {
 
 // section implements source.
 func (d *Dir) section(m *Member) (io.ReadCloser, int64, error) {
-	f, err := os.Open(d.Path(m.Name))
+	f, err := OpenFile(d.Path(m.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
 	}

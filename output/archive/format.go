@@ -32,12 +32,15 @@ type zipEnd struct{ records, at, size int64 }
 // readZipEnd reads the end of a zip that ZipWriter wrote: it has no comment, and the end follows the directory
 // directly.
 func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
+	if size < endHead { // -1 if a server does not say it
+		return zipEnd{}, fmt.Errorf("%w: it has %d bytes", ErrDamaged, size)
+	}
 	tail := make([]byte, min(size, endHead+end64Locator+end64Head))
 	if err := readFullAt(r, tail, size-int64(len(tail))); err != nil {
 		return zipEnd{}, err
 	}
 	le := binary.LittleEndian
-	if len(tail) < endHead || le.Uint32(tail[len(tail)-endHead:]) != endMark {
+	if le.Uint32(tail[len(tail)-endHead:]) != endMark {
 		return zipEnd{}, fmt.Errorf("%w: the end is missing", ErrDamaged)
 	}
 	b := tail[len(tail)-endHead:]

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/klauspost/compress/flate"
 )
@@ -55,6 +54,9 @@ func (z *Zip) open() error {
 	})
 }
 
+// maxGrow is for how many names memory is reserved because a zip says that it has so many.
+const maxGrow = 1 << 20
+
 // readSums reads SHA256SUMS, the only member whose sum is not in the zip, and checks it by its CRC. It adds its names
 // and sums to the directory.
 func (z *Zip) readSums(rec record, records int) error {
@@ -75,7 +77,7 @@ func (z *Zip) readSums(rec record, records int) error {
 		}
 		body = in
 	}
-	z.files.grow(records)
+	z.files.grow(min(records, maxGrow))
 	crc := crc32.NewIEEE()
 	count := &countedReader{r: io.LimitReader(body, int64(rec.size)+1)}
 	digest, err := z.files.addSums(io.TeeReader(count, crc))
@@ -241,7 +243,7 @@ func NewZipFile(z *Zip, file io.Closer) *ZipFile { return &ZipFile{z, file} }
 
 // OpenZipFile opens a zip on disk.
 func OpenZipFile(path string) (*ZipFile, error) {
-	f, err := os.Open(path)
+	f, err := OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -193,7 +193,7 @@ type FileBody struct {
 }
 
 func OpenBody(path string) (*FileBody, error) {
-	f, err := os.Open(path)
+	f, err := archive.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (d *StoreDir) Get(_ context.Context, name string, o GetOptions) (Object, io
 	if err != nil {
 		return Object{}, nil, fmt.Errorf("get %s: %w", name, err)
 	}
-	f, err := os.Open(path)
+	f, err := archive.OpenFile(path)
 	if err != nil {
 		return Object{}, nil, fmt.Errorf("get %s: %w", name, err)
 	}
@@ -209,7 +209,7 @@ func (d *StoreDir) Stat(_ context.Context, name string) (Object, error) {
 }
 
 func (d *StoreDir) stat(path, name string) (Object, error) {
-	f, err := os.Open(path)
+	f, err := archive.OpenFile(path)
 	if err != nil {
 		return Object{}, fmt.Errorf("stat %s: %w", name, err)
 	}

@@ -56,3 +56,25 @@ func TestOwnershipToken(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOwnershipTokensDiffer checks that the token of one service proves nothing of another one, even at the same host.
+func TestOwnershipTokensDiffer(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	tokens := map[string]bool{}
+	for _, slug := range []string{"a", "b", "c"} {
+		if err := db.AddListings(t.Context(),
+			[]postgres.Listing{{Slug: slug, Name: slug, BaseURL: "https://a.example/" + slug, Category: "AI",
+				Source: "imported:file", CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		token, _, err := db.OwnershipToken(t.Context(), slug)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens[token] = true
+	}
+	if len(tokens) != 3 {
+		t.Errorf("three services have the tokens %v", tokens)
+	}
+}

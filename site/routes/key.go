@@ -204,6 +204,10 @@ type Index struct {
 	Database string `json:"database,omitempty"`
 
 	Provenance *site.Provenance `json:"provenance,omitempty"` // of all responses; nil in snapshots of older versions
+
+	// Form of the snapshot, and the one that a reader must know; 0 in snapshots from before the first release.
+	Format int `json:"format,omitempty"`
+	Needs  int `json:"needs,omitempty"`
 }
 
 // SetAside is a service whose records are damaged.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/routes"
 )
@@ -38,7 +39,7 @@ func TestCatalogueIsSlice(t *testing.T) {
 		files[q.WindowFile(file).Key()] = []byte(naive(100, 100*file, total))
 	}
 	files[q.Key()] = []byte(naive(100, 0, total))
-	files[routes.IndexFile] = rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}})
+	files[routes.IndexFile] = rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}, Format: archive.Format})
 	h := handlerOf(t, publish(t, files), t.Output())
 	rapid.Check(t, func(t *rapid.T) {
 		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"),
@@ -78,7 +79,8 @@ func TestUnappliedFilters(t *testing.T) {
 	}
 	h := handlerOf(t, publish(t, map[string][]byte{
 		q.WindowFile(0).Key(): []byte(list("")), q.Key(): []byte(list("")),
-		routes.IndexFile:                        rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): 1}, Slugs: []string{}}),
+		routes.IndexFile: rowOf(t, routes.Index{Lists: map[string]int{q.ListKey(): 1}, Slugs: []string{},
+			Format: archive.Format}),
 		routes.CatalogueColumnKey("pay_to"):     []byte(`{"data":[["0xa"]]}`),
 		routes.CatalogueColumnKey("scheme"):     []byte(`{"data":[["exact"]]}`),
 		routes.CatalogueColumnKey("network"):    []byte(`{"data":[["eip155:8453"]]}`),

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -58,7 +59,7 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 			day:  built.UTC().AddDate(0, 0, -age).Format(time.DateOnly),
 		})
 	}
-	index := routes.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"},
+	index := routes.Index{Format: archive.Format, Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"},
 		Provenance: &provenance}
 	w.scope(t, "")
 	for _, s := range []string{"acme", "bolt", "cove"} {
@@ -271,7 +272,7 @@ func seriesWorld(t testing.TB, ages []int) map[string][]byte {
 		rows = append(rows, []byte(point(age)))
 	}
 	return map[string][]byte{
-		routes.IndexFile: []byte(`{"lists":{},"slugs":["acme","bare"]}`), "404.html": []byte("<p>Not here"),
+		routes.IndexFile: []byte(`{"format":1,"lists":{},"slugs":["acme","bare"]}`), "404.html": []byte("<p>Not here"),
 		q.Key(): site.Series.List(rows, []byte(`"not the whole truth"`)),
 		parse(t, "/v1/services/bare/price", "period=all").Key(): site.Series.List(nil, []byte(`""`)),
 	}

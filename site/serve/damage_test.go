@@ -3,10 +3,13 @@ package serve
 import (
 	"archive/zip"
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tollbook/site/routes"
 )
 
 // TestDamage checks that damage on disk returns a 500, for every damaged file and every request.
@@ -77,4 +80,31 @@ func damage(t *testing.T, pattern, member string) {
 		return
 	}
 	t.Fatalf("%s has no %s", paths[0], member)
+}
+
+// TestOlderSnapshot checks that what an older program did not write is a 503 that says so, and that the rest of its
+// snapshot is served. A snapshot that needs a newer program is a 503, too.
+func TestOlderSnapshot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	index := string(w.files[routes.IndexFile])
+	for _, c := range []struct {
+		form, target string
+		code         int
+		says         string
+	}{
+		{"", "/v1/search?q=x", 503, "the next build will have it"},
+		{"", "/v1/services/service-0001", 200, ""},
+		{`"format":1,`, "/v1/search?q=x", 500, "internal error"},
+		{`"format":2,"needs":1,"new":{"a":[1]},`, "/v1/services/service-0001", 200, ""},
+		{`"format":2,"needs":2,`, "/v1/search?q=x", 503, "a newer program"},
+	} {
+		files := maps.Clone(w.files)
+		without := strings.Replace(index, `"format":1`, `"z":0`, 1)
+		files[routes.IndexFile] = []byte(strings.Replace(without, "{", "{"+c.form, 1))
+		got := get(handlerOf(t, publish(t, files), &syncBuffer{}), c.target)
+		if got.Code != c.code || !strings.Contains(got.Body.String(), c.says) {
+			t.Errorf("%s %s: %d %.200s, want %d", c.form, c.target, got.Code, got.Body, c.code)
+		}
+	}
 }

@@ -17,6 +17,9 @@ import (
 // errMissing reports a file that the snapshot must have according to its index.
 var errMissing = errors.New("missing from the snapshot")
 
+// errOlder marks a response that the form of the snapshot, an older one, does not allow.
+var errOlder = errors.New("it has an older form; build again")
+
 // findBody returns the key of the file with the response to a request, and its content.
 func (h *handler) findBody(s *slot, v *snapshotInfo, snap *output.Snapshot, q routes.Query) (string, *body, error) {
 	key := q.Key()

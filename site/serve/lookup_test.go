@@ -20,7 +20,7 @@ import (
 // lookupFiles returns shards with a row for each address and recipient.
 func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte {
 	t.Helper()
-	files := map[string][]byte{routes.IndexFile: []byte(`{"lists":{},"slugs":[]}`)}
+	files := map[string][]byte{routes.IndexFile: []byte(`{"format":1,"lists":{},"slugs":[]}`)}
 	shards := func(route string, normals []string) map[string]int {
 		rows := map[string][][]byte{}
 		slices.SortFunc(normals, func(a, b string) int { return strings.Compare(site.Hash(a), site.Hash(b)) })

@@ -564,6 +564,12 @@ func errorOf(err error) site.Error {
 	case errors.Is(err, archive.ErrUnreachable):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "the store can't be reached; try again later"}
+	case errors.Is(err, errOlder):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "this snapshot was " +
+			"written by an older program, without what this answer needs; the next build will have it"}
+	case errors.Is(err, archive.ErrNewer):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "this snapshot was written by a newer program, and this server does not read its form"}
 	case errors.As(err, &unready):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
 			Message: "no snapshot can be opened"}
@@ -594,6 +600,10 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusServiceUnavailable:
 		header.Set("Cache-Control", "no-store")
 		header.Set("Retry-After", "5")
+		if errors.Is(err, errOlder) || errors.Is(err, archive.ErrNewer) {
+			h.logger.Warn("request not answered; build again with this version, or serve with the one that built",
+				"method", r.Method, "url", r.URL.RequestURI(), "err", err)
+		}
 		if errors.Is(err, site.ErrNoDatabase) {
 			h.logger.Warn("the database does not answer; request not handled",
 				"method", r.Method, "url", r.URL.RequestURI(), "err", err)

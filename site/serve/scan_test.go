@@ -20,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -104,7 +105,7 @@ func scanFiles(t testing.TB, services []site.ServiceRow) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	odd := routes.Query{Route: routes.ByName("services")}.With("category", "Odd & <even>/~").ListKey() // known, also if empty
-	index := routes.Index{Lists: map[string]int{odd: 0}, Slugs: []string{}, Provenance: &provenance}
+	index := routes.Index{Lists: map[string]int{odd: 0}, Slugs: []string{}, Provenance: &provenance, Format: archive.Format}
 	var lines [][]byte
 	for i := range services {
 		index.Slugs = append(index.Slugs, services[i].Slug)

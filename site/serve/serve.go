@@ -255,6 +255,11 @@ func (h *handler) get(w *responseWriter, r *http.Request) {
 	if err == nil {
 		err = h.respond(w, r, v, snap, q)
 	}
+	if err != nil && errorOf(err).Code == http.StatusInternalServerError {
+		if index, indexErr := v.readIndex(snap); indexErr == nil && index.Format < archive.Format {
+			err = fmt.Errorf("snapshot %s: %w: %w", snap.ID, errOlder, err)
+		}
+	}
 	if errors.Is(err, site.ErrNotFound) && !isAPI(r.URL.Path) {
 		if page, ok := h.errorPage(snap, notFoundPage); ok {
 			h.sendError(w, r, http.StatusNotFound, page)
@@ -400,6 +405,10 @@ func (v *snapshotInfo) readIndex(snap *output.Snapshot) (*routes.Index, error) {
 	var index routes.Index
 	if err := json.Unmarshal(data, &index); err != nil {
 		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, routes.IndexFile, err)
+	}
+	if index.Needs > archive.Format {
+		return nil, fmt.Errorf("snapshot %s has form %d, and this program reads forms up to %d: it was %w", snap.ID,
+			index.Needs, archive.Format, archive.ErrNewer)
 	}
 	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) || !slices.IsSorted(index.Sources) {
 		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs, ids or names are not sorted",

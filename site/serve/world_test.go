@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
@@ -82,7 +83,7 @@ func parse(t testing.TB, path, query string) routes.Query {
 
 // writeLists writes the files of literal pages: each order of each list, in pages of 25 and of 100.
 func (w *world) writeLists(t testing.TB) {
-	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}, Provenance: &provenance}
+	index := routes.Index{Lists: map[string]int{}, Slugs: []string{}, Provenance: &provenance, Format: archive.Format}
 	for _, s := range w.services {
 		index.Slugs = append(index.Slugs, s.slug)
 	}

@@ -26,6 +26,7 @@ var SolanaStart = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 // the signature to end at, it continues to its oldest transaction. Tests can change single answers.
 type Solana struct {
 	Pruned int                 // number of oldest transactions that the node no longer has
+	Lag    int64               // newest slots that it does not have yet
 	Spoil  func(c *SolanaCall) // changes an answer before it is sent
 	// Accounts are the answers of getMultipleAccounts by address: an object as nodes write it.
 	Accounts map[string]any
@@ -151,6 +152,9 @@ func (w *recordingWriter) Write(b []byte) (int, error) {
 // Answer sets the answer to a call. It is for Spoil; the node must not be in use.
 func (n *Solana) Answer(c *SolanaCall) {
 	has := n.newest[:len(n.newest)-n.Pruned]
+	for len(has) > 0 && has[0].Slot > n.head() {
+		has = has[1:]
+	}
 	find := func(signature string) int {
 		return slices.IndexFunc(has, func(e SolanaTransaction) bool { return e.Signature == signature })
 	}
@@ -181,6 +185,8 @@ func (n *Solana) Answer(c *SolanaCall) {
 		_ = json.Unmarshal(c.Params[0], &slot)
 		if i := slices.IndexFunc(has, func(e SolanaTransaction) bool { return e.Slot == slot }); i >= 0 {
 			c.Result = has[i].Time
+		} else if slot <= n.head() && len(has) > 0 && slot > has[0].Slot {
+			c.Result = has[0].Time + slot - has[0].Slot
 		} else if slot == n.head() {
 			c.Result = SolanaStart.Unix() + 1_000_000
 		}
@@ -236,7 +242,7 @@ func (n *Solana) head() int64 {
 	if len(n.newest) == 0 {
 		return 1
 	}
-	return n.newest[0].Slot + 32
+	return n.newest[0].Slot + 32 - n.Lag
 }
 
 // Count returns the number of calls of a method so far.

@@ -172,7 +172,16 @@ func (n *Stellar) transactions(account string, query url.Values) map[string]any 
 // StellarHistory returns n transactions, oldest first, whose fees one account pays. Each is a transfer of USDC; the
 // amount is the transaction's number. Every fifth has failed, and two are in each ledger.
 func StellarHistory(n int) (rows []map[string]any, settler string) {
-	settler = "GBUHM5QKUU7N7BESYDTERGIBU7G4YFHYJ634RA3DAAAA6Z722EZSB7HB"
+	for i := 1; i <= n; i++ {
+		rows = append(rows, StellarTransfer(i, i))
+	}
+	return rows, stellarSettler
+}
+
+const stellarSettler = "GBUHM5QKUU7N7BESYDTERGIBU7G4YFHYJ634RA3DAAAA6Z722EZSB7HB"
+
+// StellarTransfer returns transaction i of StellarHistory with an amount.
+func StellarTransfer(i, amount int) map[string]any {
 	key := func(address string) []byte {
 		b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(address)
 		if err != nil {
@@ -189,19 +198,16 @@ func StellarHistory(n int) (rows []map[string]any, settler string) {
 	payer := key("GCFC3THNWEGV5NWUPKH7XWQRMRUSRYEXF2NUX3FR5BTEP4GOGSP5LU5Z")
 	payee := key("GCNHYYBV4VEBCS2Y2KXXHF7RWZTOVJRKLSFAAQU7Y77KNOBJAKCZDBOB")
 	network := sha256.Sum256([]byte(StellarPassphrase))
-	for i := 1; i <= n; i++ {
-		signed := slices.Concat(words(2, 0), key(settler),
-			words(100, 0, uint32(i), 0, 0, 1, 0, 24, 0, 1), // fee, sequence, no limits, no memo, one call of a contract
-			key(StellarUSDC), words(8), []byte("transfer"), words(3, 18, 0, 0), payer, words(18, 0, 0), payee,
-			words(10, 0, 0, 0, uint32(i), 0, 0))
-		sum := sha256.Sum256(append(network[:], signed...))
-		envelope := slices.Concat(signed, words(1, 0, 64), make([]byte, 64))
-		ledger := stellarFirst + 1 + int64(i/2)
-		rows = append(rows, map[string]any{"paging_token": fmt.Sprint(ledger<<32 + int64(i)<<12),
-			"hash": hex.EncodeToString(sum[:]), "successful": i%5 != 0, "ledger": ledger,
-			"created_at":     closedAt(ledger),
-			"source_account": settler, "fee_account": settler,
-			"envelope_xdr": base64.StdEncoding.EncodeToString(envelope)})
-	}
-	return rows, settler
+	signed := slices.Concat(words(2, 0), key(stellarSettler),
+		words(100, 0, uint32(i), 0, 0, 1, 0, 24, 0, 1), // fee, sequence, no limits, no memo, one call of a contract
+		key(StellarUSDC), words(8), []byte("transfer"), words(3, 18, 0, 0), payer, words(18, 0, 0), payee,
+		words(10, 0, 0, 0, uint32(amount), 0, 0))
+	sum := sha256.Sum256(append(network[:], signed...))
+	envelope := slices.Concat(signed, words(1, 0, 64), make([]byte, 64))
+	ledger := stellarFirst + 1 + int64(i/2)
+	return map[string]any{"paging_token": fmt.Sprint(ledger<<32 + int64(i)<<12),
+		"hash": hex.EncodeToString(sum[:]), "successful": i%5 != 0, "ledger": ledger,
+		"created_at":     closedAt(ledger),
+		"source_account": stellarSettler, "fee_account": stellarSettler,
+		"envelope_xdr": base64.StdEncoding.EncodeToString(envelope)}
 }

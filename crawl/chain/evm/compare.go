@@ -2,7 +2,6 @@ package evm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,66 +19,33 @@ const (
 	sampleLeast = 8
 )
 
-// errOutvoted is returned if two other nodes agree with each other and not with the one that answered, which is set
-// aside.
-var errOutvoted = errors.New("two other nodes contradict the answer")
+// sample is what a node says about a part of a range, or about all of it.
+type sample struct {
+	read   *rangeReader
+	result *rangeResult
+}
 
-// compare reads a part of the range again, each time from one other node alone, until a node says the same. A node that
-// differs is set aside if two agree against it. If there are only two, nobody can tell which is right: then compare
-// fails, and the scan waits. An answer that contradicts itself counts for nothing, nor does a node that does not answer:
-// a node that is away stops nobody.
+// compare reads a part of the range again, each time from one other node alone, as chain.Compare says.
 func (r *rangeReader) compare(ctx context.Context, f *rangeResult) error {
-	type account struct {
-		by     *chain.Node
-		read   *rangeReader
-		result rangeResult
-		text   string // how it differs
-	}
 	blocks := r.last - r.first + 1
 	size := min(max(sampleLeast, blocks/sampleShare), blocks)
 	first := r.first + rand.Int64N(blocks-size+1)
 	if n := len(f.Settlements); n > 0 {
 		first = min(max(f.Settlements[rand.N(n)].Block-rand.Int64N(size), r.first), r.last-size+1)
 	}
-	var against []account
-	for _, other := range r.client.Others(r.answeredBy) {
-		o := &rangeReader{x: r.x, client: r.client.Only(other), plan: r.plan, first: first, last: first + size - 1,
+	ask := func(ctx context.Context, one *chain.Client) (sample, error) {
+		o := &rangeReader{x: r.x, client: one, plan: r.plan, first: first, last: first + size - 1,
 			transfers: r.transfers}
 		result, err := o.read(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			continue
-		}
-		text := difference(r, f, o, &result)
-		if text == "" {
-			for _, a := range against {
-				r.client.SetAside(a.by, fmt.Sprintf("%s and %s say otherwise: %s", r.answeredBy.Host(), other.Host(),
-					a.text))
-			}
-			return nil
-		}
-		for _, a := range against {
-			if difference(a.read, &a.result, o, &result) == "" {
-				r.client.SetAside(r.answeredBy, fmt.Sprintf("%s and %s say otherwise: %s", a.by.Host(), other.Host(),
-					text))
-				return errOutvoted
-			}
-		}
-		against = append(against, account{other, o, result, text})
+		return sample{o, &result}, err
 	}
-	if len(against) == 0 {
-		return nil
-	}
-	a := against[0]
-	return &chain.NodeFault{Kind: chain.KindLie, Host: r.answeredBy.Host(), Text: fmt.Sprintf(
-		"%s says otherwise, and no third node says which is right: %s", a.by.Host(), a.text)}
+	return chain.Compare(ctx, r.client, r.answeredBy, sample{r, f}, ask, difference)
 }
 
 // difference returns how what one node says about a part of a range differs from what another says about the range, ""
 // if it does not.
-func difference(whole *rangeReader, of *rangeResult, part *rangeReader, result *rangeResult) string {
+func difference(of, in sample) string {
+	whole, part, result := of.read, in.read, in.result
 	isIn := func(block int64) bool { return block >= part.first && block <= part.last }
 	var events []event
 	for i := range whole.events {
@@ -103,7 +69,7 @@ func difference(whole *rangeReader, of *rangeResult, part *rangeReader, result *
 				is.time.Format(time.RFC3339))
 		}
 	}
-	settlements := slices.DeleteFunc(slices.Clone(of.Settlements), func(s ledger.Settlement) bool { return !isIn(s.Block) })
+	settlements := slices.DeleteFunc(slices.Clone(of.result.Settlements), func(s ledger.Settlement) bool { return !isIn(s.Block) })
 	if len(settlements) != len(result.Settlements) {
 		return fmt.Sprintf("%d settlements %s, not %d", len(result.Settlements), where, len(settlements))
 	}

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/evm"
 )
 
 var (
@@ -81,8 +86,8 @@ func amounts(e *exchange, digits string) {
 	})
 }
 
-// TestLyingNode checks that the lies of one node are found by asking others: with three nodes the index is the true one,
-// wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
+// TestLyingNode checks that the lies of one node are found by asking others: with three nodes the index is the true
+// one, wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(79)
@@ -130,5 +135,89 @@ func TestLyingNode(t *testing.T) {
 			}
 			w.compare(t, "a third node decides", l) // also of what was stored before
 		})
+	}
+}
+
+// TestNodeChangesChain checks that a node that begins to serve another chain is refused, alone and beside an honest
+// one, and that nothing is rolled back or stored.
+func TestNodeChangesChain(t *testing.T) {
+	t.Parallel()
+	w, other := newWorld(5), newWorld(6)
+	w.grow(60, 4)
+	other.ID = 1
+	other.grow(90, 4)
+	for _, alone := range []bool{true, false} {
+		var changed atomic.Bool
+		rpc := []string{serve(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if changed.Load() {
+				other.ServeHTTP(rw, r)
+			} else {
+				w.ServeHTTP(rw, r)
+			}
+		}))}
+		if !alone {
+			rpc = append(rpc, serve(t, w))
+		}
+		l := newLedger(worldSettlers(3)...)
+		x := indexer(t, l, chain.Options{}, rpc...)
+		once(t, x)
+		w.compare(t, "before the change", l)
+		changed.Store(true)
+		for round := range 3 {
+			_, err := x.Once(t.Context())
+			if alone && (err == nil || round == 0 && !strings.Contains(err.Error(), "serves eip155:1, not eip155:8453")) {
+				t.Errorf("a node that changed its chain: %v", err)
+			}
+			if !alone && round > 0 && err != nil {
+				t.Errorf("round %d beside an honest node: %v", round, err)
+			}
+			w.compare(t, "after the change", l)
+			if len(l.rollBacks) > 0 {
+				t.Error("settlements were rolled back")
+			}
+		}
+	}
+}
+
+// TestLyingFirstBlock checks that a node cannot hide the first blocks of a day by dating them to the day before.
+func TestLyingFirstBlock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(4)
+	w.grow(3700, 1)
+	midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+	from := midnight.Unix()
+	liar := serve(t, hostility{"", true, func(e *exchange) {
+		redate(e, func(at int64) int64 {
+			if at >= from && at < from+180 {
+				return from - 1
+			}
+			return at
+		})
+	}}.handler(w.Chain, 1))
+	settlers := worldSettlers(3)
+	for i := range settlers {
+		settlers[i].Since = &midnight
+	}
+	for _, rpc := range [][]string{{liar, serve(t, w), serve(t, w)}, {serve(t, w), liar, serve(t, w)}} {
+		l := newLedger(worldSettlers(3)...)
+		x, err := evm.New(chain.Network{ID: network, RPC: rpc, Confirmations: 2, Start: midnight}, l,
+			chain.Options{Backoff: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			if _, err = x.Once(t.Context()); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w.settled(w.Head().Number-2, settlers), l.settled()); diff != "" {
+			t.Errorf("settlements (-want +got):\n%s", diff)
+		}
+		if first := w.Block(l.counted); first.Time.Before(midnight) || !w.Block(l.counted-1).Time.Before(midnight) {
+			t.Errorf("began at block %d of %v", l.counted, first.Time)
+		}
 	}
 }

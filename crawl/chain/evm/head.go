@@ -66,13 +66,19 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 }
 
 // block asks for a header by number.
-func (x *Reader) block(ctx context.Context, number int64) (h header, err error) {
-	err = x.client.Ask(ctx, chain.Question{Calls: []chain.Call{blockCall(number, false)},
+func (x *Reader) block(ctx context.Context, number int64) (header, error) {
+	h, _, err := x.askBlock(ctx, x.client, number)
+	return h, err
+}
+
+// askBlock asks c's nodes for a header by number, and returns the node that answered.
+func (x *Reader) askBlock(ctx context.Context, c *chain.Client, number int64) (h header, by *chain.Node, err error) {
+	err = c.Ask(ctx, chain.Question{Calls: []chain.Call{blockCall(number, false)}, AnsweredBy: &by,
 		Read: func(_ int, calls []chain.Call) error {
 			h, err = x.readNumbered(calls[0].Result, number)
 			return err
 		}})
-	return h, err
+	return h, by, err
 }
 
 // readNumbered reads the header of a block that was requested by number.
@@ -144,6 +150,12 @@ func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header
 	}
 	for range maxRounds {
 		first, oldest, err := x.searchDay(ctx, day, confirmed)
+		if err == nil {
+			err = x.compareFirst(ctx, day, first)
+		}
+		if errors.Is(err, chain.ErrOutvoted) {
+			continue
+		}
 		if err != nil || !oldest {
 			return first, err
 		}
@@ -153,6 +165,44 @@ func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header
 	}
 	return header{}, fmt.Errorf("find the first block of %s: nodes have blocks that they did not have before",
 		day.Format(time.DateOnly))
+}
+
+// compareFirst compares the first block of a day, and the one before it, with what another node says: a node with wrong
+// times could hide the history before.
+func (x *Reader) compareFirst(ctx context.Context, day time.Time, first header) error {
+	if x.client.Nodes() < 2 || first.number == 0 {
+		return nil
+	}
+	type pair struct{ before, first blockTime }
+	ask := func(ctx context.Context, c *chain.Client) (p pair, err error) {
+		before, _, err := x.askBlock(ctx, c, first.number-1)
+		if err != nil {
+			return p, err
+		}
+		h, _, err := x.askBlock(ctx, c, first.number)
+		return pair{blockTime{before.hash, before.time}, blockTime{h.hash, h.time}}, err
+	}
+	_, by, err := x.askBlock(ctx, x.client, first.number)
+	if err != nil {
+		return err
+	}
+	says, err := ask(ctx, x.client.Only(by))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return nil // no node may have the block before
+	}
+	if !says.before.time.Before(day) || says.first.time.Before(day) {
+		return chain.ErrOutvoted // another node answered the search
+	}
+	return chain.Compare(ctx, x.client, by, says, ask, func(one, other pair) string {
+		if one == other {
+			return ""
+		}
+		return fmt.Sprintf("the first block of %s is not %d, of %s", day.Format(time.DateOnly), first.number,
+			one.first.time.Format(time.RFC3339))
+	})
 }
 
 // searchDay is one binary search of firstBlock. oldest means that the block before may be of the day too, but no node
@@ -203,6 +253,10 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 	}
 	same, err := x.isOnChain(ctx, ends[0])
 	if err != nil || same {
+		return err
+	}
+	x.client.ForgetIdentity() // a node that begins to serve another chain is no reorganisation
+	if same, err = x.isOnChain(ctx, ends[0]); err != nil || same {
 		return err
 	}
 	if err := x.confirmFork(ctx, ends[0], newest.number); err != nil {

@@ -103,18 +103,16 @@ type blockEvents struct {
 
 // fetchWhole reads a range. Part of it is compared with what another node says.
 func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64) (rangeResult, error) {
-	for tries := x.client.Nodes(); ; tries-- {
+	var f rangeResult
+	err := x.client.AskAgain(func() (err error) {
 		r := &rangeReader{x: x, client: x.client, plan: p, first: first, last: last,
 			transfers: x.costs.transfersAreLighter()}
-		f, err := r.read(ctx)
-		if err == nil {
+		if f, err = r.read(ctx); err == nil {
 			err = r.compare(ctx, &f)
 		}
-		if tries > 1 && errors.Is(err, errOutvoted) {
-			continue // from another node
-		}
-		return f, err
-	}
+		return err
+	})
+	return f, err
 }
 
 // read reads the range with its settlements.

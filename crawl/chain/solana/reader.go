@@ -1,6 +1,6 @@
 // Package solana reads settlements from Solana: transfers of measured tokens in transactions whose fee a settler paid.
 //
-// Package walk runs its rounds and commits each page of signatures with its settlements. The package must never know
+// WalkReader runs its rounds and commits each page of signatures with its settlements. The package must never know
 // what a service is.
 package solana
 
@@ -50,12 +50,12 @@ func New(n chain.Network, s chain.WalkStore, o chain.Options) (*Reader, error) {
 		return nil, err
 	}
 	x := &Reader{network: n, options: o.WithDefaults(), measured: map[string]bool{}}
-	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = true
 	}
 	x.asking = make(chan struct{}, x.options.Concurrency)
 	x.client, err = chain.NewClient(n, identity(), x.options)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x.client, x)
 	return x, err
 }
 
@@ -68,7 +68,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
-	head, err := (&Reader{network: n, client: c, options: o}).Head(ctx)
+	head, err := (&Reader{network: n, options: o}).Head(ctx, c)
 	if err != nil {
 		return head, fmt.Errorf("ask a node of %s for its newest slot: %w", network, err)
 	}

@@ -39,7 +39,7 @@ func NewReceivers(n chain.Network, o chain.Options) (*chain.Receivers, error) {
 	o = o.WithDefaults()
 	return chain.NewReceivers(n, identity(), o, askReceptions,
 		func(ctx context.Context, c *chain.Client) (ledger.Head, error) {
-			return (&Reader{network: n, client: c, options: o}).Head(ctx)
+			return (&Reader{network: n, options: o}).Head(ctx, c)
 		})
 }
 

@@ -65,14 +65,16 @@ func (x *Reader) readDatedRoot(result []byte) (root, error) {
 }
 
 // Head asks for the newest ledger and its time.
-func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
+func (x *Reader) Head(ctx context.Context, c *chain.Client) (ledger.Head, error) {
 	h := ledger.Head{Network: x.network.ID}
-	err := x.client.Ask(ctx, chain.Question{
+	err := c.Ask(ctx, chain.Question{
 		Calls: []chain.Call{{Path: "/"}},
 		Read: func(_ int, calls []chain.Call) error {
 			r, err := x.readDatedRoot(calls[0].Result)
 			h.Block, h.Time = r.Latest, r.LatestAt.UTC()
-			x.latest, x.elder = r.Latest, r.Elder
+			if err == nil && (x.elder == 0 || r.Elder < x.elder) {
+				x.elder = max(r.Elder, 1)
+			}
 			return err
 		},
 	})
@@ -112,28 +114,34 @@ func (x *Reader) askHistory(ctx context.Context) (l ledgerEntry, err error) {
 	case l.number <= firstLedger:
 		return ledgerEntry{}, nil
 	}
-	err = x.client.Ask(ctx, chain.Question{
-		Calls: []chain.Call{{Path: fmt.Sprintf("/ledgers/%d", l.number)}},
+	l.closedAt, err = x.Time(ctx, x.client, l.number)
+	return l, err
+}
+
+// Time asks for the time of a ledger.
+func (x *Reader) Time(ctx context.Context, c *chain.Client, number int64) (at time.Time, err error) {
+	err = c.Ask(ctx, chain.Question{
+		Calls: []chain.Call{{Path: fmt.Sprintf("/ledgers/%d", number)}},
 		Read: func(_ int, calls []chain.Call) error {
 			var answer struct {
 				Sequence int64     `json:"sequence"`
 				ClosedAt time.Time `json:"closed_at"`
 			}
 			if err := json.Unmarshal(calls[0].Result, &answer); err != nil {
-				return fmt.Errorf("read ledger %d: %w", l.number, err)
+				return fmt.Errorf("read ledger %d: %w", number, err)
 			}
 			if answer.Sequence == 0 {
-				return &chain.NodeFault{Kind: chain.KindBehind, Text: fmt.Sprintf("does not have ledger %d", l.number)}
+				return &chain.NodeFault{Kind: chain.KindBehind, Text: fmt.Sprintf("does not have ledger %d", number)}
 			}
-			if answer.Sequence != l.number {
+			if answer.Sequence != number {
 				return fmt.Errorf("ledger %d closed at %s is not ledger %d", answer.Sequence,
-					answer.ClosedAt.Format(time.RFC3339), l.number)
+					answer.ClosedAt.Format(time.RFC3339), number)
 			}
-			l.closedAt = answer.ClosedAt.UTC()
-			return chain.CheckTime(l.closedAt, firstClose, x.options.Now())
+			at = answer.ClosedAt.UTC()
+			return chain.CheckTime(at, firstClose, x.options.Now())
 		},
 	})
-	return l, err
+	return at, err
 }
 
 // transaction is one row of /accounts/{id}/transactions, with the members that settlements need.
@@ -149,22 +157,38 @@ type transaction struct {
 
 // page is a part of a settler's transactions, with the settlements in it.
 type page struct {
-	head         ledgerEntry // the server's newest ledger before it answered
+	head         ledgerEntry // up to which the transactions were asked for
 	transactions []transaction
 	settlements  []ledger.Settlement
+	rows         []chain.Row
+	elder        int64 // first ledger of the server
+	by           *chain.Node
 }
 
-// maxLag is how many ledgers a server may be behind the one that answered Head: some ten minutes.
+// maxLag is how many ledgers a server may be behind the head of the round: some ten minutes.
 const maxLag = 100
 
-// askPage asks for the settler's successful transactions after a paging token. The server must have the ledgers from
-// needed to about the head.
+// askPage asks for the settler's successful transactions after a paging token, up to the head, and compares them with
+// those of another server. The server must have the ledgers from needed to about the head.
 func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string, needed int64) (p page, err error) {
+	err = x.client.AskAgain(func() (err error) {
+		if p, err = x.askPart(ctx, x.client, s, after, needed, x.head.number-maxLag); err == nil {
+			err = x.compare(ctx, p, s, after, needed)
+		}
+		return err
+	})
+	return p, err
+}
+
+// askPart asks c's servers for the settler's successful transactions after a paging token. The server must have the
+// ledgers from needed to latest.
+func (x *Reader) askPart(ctx context.Context, c *chain.Client, s ledger.ScanSettler, after string,
+	needed, latest int64) (p page, err error) {
 	query := url.Values{"order": {"asc"}, "limit": {strconv.Itoa(transactionPage)}, "include_failed": {"false"}}
 	if after != "" {
 		query.Set("cursor", after)
 	}
-	err = x.client.Ask(ctx, chain.Question{
+	err = c.Ask(ctx, chain.Question{
 		Atomic: true,
 		Calls: []chain.Call{{Path: "/"},
 			{Path: "/accounts/" + url.PathEscape(s.Address) + "/transactions?" + query.Encode()}},
@@ -173,27 +197,65 @@ func (x *Reader) askPage(ctx context.Context, s ledger.ScanSettler, after string
 			if err != nil {
 				return err
 			}
-			if r.Latest < x.latest-maxLag || r.Elder > max(needed, firstLedger) {
+			if r.Latest < latest || r.Elder > max(needed, firstLedger) {
 				return &chain.NodeFault{Kind: chain.KindBehind,
-					Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.Elder, r.Latest, needed, x.latest)}
+					Text: fmt.Sprintf("has ledgers %d to %d, not %d to %d", r.Elder, r.Latest, needed, latest)}
 			}
-			p = page{head: ledgerEntry{r.Latest, r.LatestAt.UTC()}}
-			if p.transactions, err = x.readTransactions(calls[1].Result, after); err != nil {
+			p = page{head: x.head, elder: r.Elder, by: calls[0].By}
+			if r.Latest < x.head.number {
+				p.head = ledgerEntry{r.Latest, r.LatestAt.UTC()}
+			}
+			list, err := x.readTransactions(calls[1].Result, after)
+			if err != nil {
 				return err
 			}
-			for _, t := range p.transactions {
+			for _, t := range list {
 				settlement, err := x.readSettlement(t, s)
 				if err != nil {
 					return fmt.Errorf("transaction %s: %w", t.Hash, err)
 				}
-				if settlement != nil {
-					p.settlements = append(p.settlements, *settlement)
+				if t.Ledger > p.head.number {
+					break // in a later round
 				}
+				pays := chain.Pays()
+				if settlement != nil {
+					p.settlements, pays = append(p.settlements, *settlement), chain.Pays(*settlement)
+				}
+				p.transactions = append(p.transactions, t)
+				p.rows = append(p.rows, chain.Row{ID: t.Hash, Block: t.Ledger, Time: t.CreatedAt, Pays: pays})
 			}
 			return nil
 		},
 	})
 	return p, err
+}
+
+// compare compares a page with what another server has of the same ledgers: all transactions, with their ledgers, times
+// and amounts. A server may give fewer at a time, so it is asked until it has given as many, or has no more.
+func (x *Reader) compare(ctx context.Context, p page, s ledger.ScanSettler, after string, needed int64) error {
+	ask := func(ctx context.Context, one *chain.Client) (r chain.Rows, err error) {
+		for at := after; ; {
+			part, err := x.askPart(ctx, one, s, at, needed, p.head.number)
+			if err != nil {
+				return r, err
+			}
+			for _, row := range part.rows {
+				if row.Block <= p.head.number {
+					r.List = append(r.List, row)
+				}
+			}
+			if n := len(part.transactions); n == 0 || part.transactions[n-1].Ledger > p.head.number {
+				r.Whole, r.Since = true, part.elder
+				return r, nil
+			} else if len(r.List) > len(p.rows) {
+				return r, nil
+			} else {
+				at = part.transactions[n-1].PagingToken
+			}
+		}
+	}
+	return chain.Compare(ctx, x.client, p.by, chain.Rows{List: p.rows, Whole: len(p.rows) == 0}, ask,
+		chain.Rows.Difference)
 }
 
 var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -1,7 +1,7 @@
 // Package stellar reads settlements from Stellar: transfers of measured tokens in transactions whose fee a settler
 // paid. It asks Horizon, the HTTP API of Stellar's ledger; SOURCES.md says where each rule is documented.
 //
-// Package walk runs its rounds and commits each page of transactions with its settlements. The package must never know
+// WalkReader runs its rounds and commits each page of transactions with its settlements. The package must never know
 // what a service is.
 package stellar
 
@@ -25,8 +25,8 @@ type Reader struct {
 	options  chain.Options
 	client   *chain.Client
 	measured map[string]bool // contracts of tokens
-	latest   int64           // newest ledger of the server that answered Head
-	elder    int64           // first ledger of that server
+	head     ledgerEntry     // of this round
+	elder    int64           // first ledger that a server with a head has; 0 before it is known
 }
 
 // Sizes of requests.
@@ -48,11 +48,11 @@ func New(n chain.Network, s chain.WalkStore, o chain.Options) (*Reader, error) {
 		return nil, fmt.Errorf("index %s: want stellar:pubnet or stellar:testnet", n.ID)
 	}
 	x := &Reader{network: n, options: o.WithDefaults(), measured: map[string]bool{}}
-	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = true
 	}
 	x.client, err = chain.NewClient(n, identity(), x.options)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x.client, x)
 	return x, err
 }
 
@@ -65,7 +65,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
-	head, err := (&Reader{network: n, client: c, options: o}).Head(ctx)
+	head, err := (&Reader{network: n, options: o}).Head(ctx, c)
 	if err != nil {
 		return head, fmt.Errorf("ask a Horizon server of %s for its newest ledger: %w", network, err)
 	}
@@ -73,11 +73,12 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 }
 
 // Begin asks how far back the servers' history goes, if a walk needs more than the server of the head has.
-func (x *Reader) Begin(ctx context.Context, _ ledger.Head, walks []ledger.Walk) (
+func (x *Reader) Begin(ctx context.Context, head ledger.Head, walks []ledger.Walk) (
 	run func(context.Context, ledger.Walk) error, err error) {
 	var begins ledgerEntry
-	if x.elder > firstLedger &&
-		slices.ContainsFunc(walks, func(w ledger.Walk) bool { return neededLedger(w) < x.elder }) {
+	elder := x.elder
+	x.head, x.elder = ledgerEntry{head.Block, head.Time}, 0
+	if elder > firstLedger && slices.ContainsFunc(walks, func(w ledger.Walk) bool { return neededLedger(w) < elder }) {
 		if begins, err = x.askHistory(ctx); err != nil {
 			return nil, err
 		}

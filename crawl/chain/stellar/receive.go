@@ -41,7 +41,7 @@ func NewReceivers(n chain.Network, o chain.Options) (*chain.Receivers, error) {
 		return askReceptions(ctx, c, passphrases[n.ID], list)
 	}
 	return chain.NewReceivers(n, identity(), o, ask, func(ctx context.Context, c *chain.Client) (ledger.Head, error) {
-		return (&Reader{network: n, client: c, options: o}).Head(ctx)
+		return (&Reader{network: n, options: o}).Head(ctx, c)
 	})
 }
 

@@ -1,12 +1,14 @@
 package xrpl
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,8 +110,8 @@ func newTime(seconds int64) (time.Time, bool) {
 }
 
 // askLedger asks for the number and the time of a validated ledger: "validated" for the newest one, or a number.
-func (x *Reader) askLedger(ctx context.Context, index any) (l ledgerEntry, err error) {
-	err = x.client.Ask(ctx, chain.Question{
+func (x *Reader) askLedger(ctx context.Context, c *chain.Client, index any) (l ledgerEntry, err error) {
+	err = c.Ask(ctx, chain.Question{
 		Calls: []chain.Call{newCall("ledger", map[string]any{"ledger_index": index})},
 		Read: func(_ int, calls []chain.Call) error {
 			var r struct {
@@ -138,9 +140,15 @@ func (x *Reader) askLedger(ctx context.Context, index any) (l ledgerEntry, err e
 }
 
 // Head asks for the newest validated ledger.
-func (x *Reader) Head(ctx context.Context) (ledger.Head, error) {
-	l, err := x.askLedger(ctx, "validated")
+func (x *Reader) Head(ctx context.Context, c *chain.Client) (ledger.Head, error) {
+	l, err := x.askLedger(ctx, c, "validated")
 	return ledger.Head{Network: x.network.ID, Block: l.number, Time: l.closedAt, PolledAt: x.options.Now()}, err
+}
+
+// Time asks for the time of a validated ledger.
+func (x *Reader) Time(ctx context.Context, c *chain.Client, number int64) (time.Time, error) {
+	l, err := x.askLedger(ctx, c, number)
+	return l.closedAt, err
 }
 
 // askHistory asks every node for the first ledger of its newest range without gaps, and returns the earliest. A node
@@ -169,7 +177,7 @@ func (x *Reader) askHistory(ctx context.Context) (ledgerEntry, error) {
 	case first == firstLedger:
 		return ledgerEntry{number: first}, nil
 	}
-	return x.askLedger(ctx, first)
+	return x.askLedger(ctx, x.client, first)
 }
 
 var rangesForm = regexp.MustCompile(`^[0-9]{1,10}(-[0-9]{1,10})?(,[0-9]{1,10}(-[0-9]{1,10})?)*$`)
@@ -188,8 +196,9 @@ func beginOfHistory(complete string) (int64, error) {
 type question struct {
 	account     string
 	first, last int64
-	marker      string // JSON as a node wrote it; "" for the first page
-	after       place  // the last transaction of the page before
+	marker      string      // JSON as a node wrote it; "" for the first page
+	by          *chain.Node // which gave the marker
+	after       place       // the last transaction of the page before
 }
 
 // place is the position of a transaction: its ledger and its number there.
@@ -202,9 +211,17 @@ func (p place) after(o place) bool {
 // page is a part of an account's transactions, with the settlements among them.
 type page struct {
 	settlements []ledger.Settlement
+	rows        []row
 	marker      string
 	last        place // the newest transaction
-	read        int
+	unknown     bool  // whether the node does not know the account
+	by          *chain.Node
+}
+
+// row is a transaction as it is compared.
+type row struct {
+	chain.Row
+	at place
 }
 
 const (
@@ -212,21 +229,95 @@ const (
 	maxMarker       = 1000 // bytes
 )
 
-// askPage asks for the next transactions of an account. The node must have every ledger of the range.
+// askPage asks for the next transactions of an account, and compares them with what another node has. The node must
+// have every ledger of the range.
 func (x *Reader) askPage(ctx context.Context, q question, s ledger.ScanSettler) (p page, err error) {
+	client := x.client
+	if q.marker != "" {
+		client = client.Only(q.by)
+	}
+	err = x.client.AskAgain(func() (err error) {
+		p, err = x.askPart(ctx, client, q, s)
+		if err != nil && q.marker != "" && ctx.Err() == nil {
+			client, q = x.client, q.withoutMarker()
+			p, err = x.askPart(ctx, client, q, s)
+		}
+		if err == nil {
+			err = x.compare(ctx, p, q, s)
+		}
+		client, q = x.client, q.withoutMarker()
+		return err
+	})
+	return p, err
+}
+
+// withoutMarker returns the question for a node that did not give the marker: a marker means what its node says.
+func (q question) withoutMarker() question {
+	q.marker, q.by, q.first = "", nil, max(q.first, q.after.ledger)
+	return q
+}
+
+// askPart asks c's nodes for the next transactions of an account. A node that does not know the account has no
+// transactions to leave out, if it has the range's last ledger.
+func (x *Reader) askPart(ctx context.Context, c *chain.Client, q question, s ledger.ScanSettler) (p page, err error) {
 	params := map[string]any{"account": q.account, "ledger_index_min": q.first, "ledger_index_max": q.last,
 		"forward": true, "limit": transactionPage}
 	if q.marker != "" {
 		params["marker"] = json.RawMessage(q.marker)
 	}
-	err = x.client.Ask(ctx, chain.Question{
+	err = c.Ask(ctx, chain.Question{
 		Calls: []chain.Call{newCall("account_tx", params)},
 		Read: func(_ int, calls []chain.Call) (err error) {
 			p, err = x.readPage(calls[0].Result, q, s)
+			p.by = calls[0].By
 			return err
 		},
 	})
+	if err == nil && p.unknown {
+		_, err = x.askLedger(ctx, c.Only(p.by), q.last)
+	}
 	return p, err
+}
+
+// maxSample is how many transactions another node is asked for, in pages of those.
+const maxSample = 20 * transactionPage
+
+// compare compares a page with what another node has in its ledgers: all transactions, with their ledgers, times and
+// amounts.
+func (x *Reader) compare(ctx context.Context, p page, q question, s ledger.ScanSettler) error {
+	again := q.withoutMarker()
+	if p.marker != "" {
+		again.last = p.last.ledger
+	}
+	rows := func(list []row, whole bool) (r chain.Rows) {
+		slices.SortStableFunc(list, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.at.ledger, b.at.ledger), cmp.Compare(a.at.index, b.at.index))
+		})
+		for _, one := range list {
+			if p.marker == "" || !one.at.after(p.last) {
+				r.List = append(r.List, one.Row)
+			}
+		}
+		r.Whole = whole
+		return r
+	}
+	ask := func(ctx context.Context, one *chain.Client) (chain.Rows, error) {
+		var list []row
+		for q := again; ; {
+			part, err := x.askPart(ctx, one, q, s)
+			if err != nil {
+				return chain.Rows{}, err
+			}
+			list = append(list, part.rows...)
+			if q.marker, q.after = part.marker, part.last; q.marker == "" {
+				return rows(list, true), nil
+			}
+			if len(list) > maxSample {
+				return rows(list, false), nil
+			}
+		}
+	}
+	return chain.Compare(ctx, x.client, p.by, rows(p.rows, true), ask, chain.Rows.Difference)
 }
 
 // readPage reads an answer of account_tx. It refuses what can't be the right answer: another account or range, ledgers
@@ -243,7 +334,7 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 	err = readResult(result, &r)
 	switch {
 	case errors.Is(err, errNotFound) && q.marker == "":
-		return page{}, nil
+		return page{unknown: true}, nil
 	case err != nil:
 		return page{}, err
 	case r.Account != q.account || !r.Validated || r.Transactions == nil:
@@ -255,7 +346,7 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 		return page{}, fmt.Errorf("%d transactions for a limit of %d, a marker of %d bytes", len(r.Transactions),
 			transactionPage, len(r.Marker))
 	}
-	p.last, p.read = q.after, len(r.Transactions)
+	p.last = q.after
 	earlier := firstClose
 	for i := range r.Transactions {
 		t := &r.Transactions[i]
@@ -266,6 +357,9 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 		if err := chain.CheckTime(t.ClosedAt, earlier, x.options.Now()); err != nil {
 			return page{}, fmt.Errorf("transaction %s: %w", t.Hash, err)
 		}
+		if !at.after(q.after) {
+			continue // of the page before
+		}
 		if at.after(p.last) {
 			p.last, earlier = at, t.ClosedAt
 		}
@@ -273,9 +367,11 @@ func (x *Reader) readPage(result []byte, q question, s ledger.ScanSettler) (p pa
 		if err != nil {
 			return page{}, fmt.Errorf("transaction %s: %w", t.Hash, err)
 		}
+		pays := chain.Pays()
 		if one != nil {
-			p.settlements = append(p.settlements, *one)
+			p.settlements, pays = append(p.settlements, *one), chain.Pays(*one)
 		}
+		p.rows = append(p.rows, row{chain.Row{ID: t.Hash, Block: t.Ledger, Time: t.ClosedAt, Pays: pays}, at})
 	}
 	if len(r.Marker) > 0 && string(r.Marker) != "null" {
 		if !p.last.after(q.after) {

@@ -7,8 +7,8 @@
 // and poll costs a fraction of that and reaches back to the first day. So the volume of a facilitator covers the
 // recipients that this directory knows.
 //
-// Package walk runs its rounds and commits each page with its settlements. A node's word is not checked by hashes. The
-// package must never know what a service is.
+// WalkReader runs its rounds and commits each page with its settlements. A node's word is not checked by hashes: another
+// node is asked for each page again. The package must never know what a service is.
 package xrpl
 
 import (
@@ -64,11 +64,11 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 		return nil, err
 	}
 	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]chain.Token{}, pages: maxPages}
-	x.WalkReader = chain.NewWalks(n, s, x.options, x)
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = t
 	}
 	x.client, err = chain.NewClient(n, identity(), x.options)
+	x.WalkReader = chain.NewWalks(n, s, x.options, x.client, x)
 	return x, err
 }
 
@@ -81,7 +81,7 @@ func Inspect(ctx context.Context, network, address string, o chain.Options) (led
 	if err != nil {
 		return ledger.Head{Network: network}, err
 	}
-	head, err := (&Reader{network: n, client: c, options: o}).Head(ctx)
+	head, err := (&Reader{network: n, options: o}).Head(ctx, c)
 	if err != nil {
 		return head, fmt.Errorf("ask a node of %s for its newest ledger: %w", network, err)
 	}
@@ -184,7 +184,7 @@ func (x *Reader) runAccount(ctx context.Context, w, is *ledger.Walk, account str
 			next = is
 		}
 		if len(p.settlements) > 0 || next == is {
-			if err := x.Commit(ctx, *w, *next, p.settlements, p.read); err != nil {
+			if err := x.Commit(ctx, *w, *next, p.settlements, len(p.rows)); err != nil {
 				return err
 			}
 			*w = *next
@@ -192,7 +192,7 @@ func (x *Reader) runAccount(ctx context.Context, w, is *ledger.Walk, account str
 		if p.marker == "" {
 			return nil
 		}
-		q.marker, q.after = p.marker, p.last
+		q.marker, q.by, q.after = p.marker, p.by, p.last
 	}
 	x.options.Logger.Warn("too many transactions of one recipient; later ones are left out", "network", x.network.ID,
 		"recipient", account, "pages", x.pages, "first", first, "last", last)

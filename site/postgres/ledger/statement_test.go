@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"testing"
 	"time"
 
@@ -157,5 +158,28 @@ func TestStatementLeavesOutOldRows(t *testing.T) {
 		!token.Payers[0].Day.Equal(from) || !token.Amounts[0].Day.Equal(from) {
 		t.Errorf("%d days, rows from %v: %d by payer, %d by amount; want 51 days, %d and 3 rows from %v",
 			len(token.Days), got.RowsFrom, len(token.Payers), len(token.Amounts), 3*daily, from)
+	}
+}
+
+// TestStatementOfLargestAmounts checks that sums of many of the largest amounts that a chain has are exact.
+func TestStatementOfLargestAmounts(t *testing.T) {
+	t.Parallel()
+	const largest = `trunc(2::numeric ^ 256 - 1)`
+	got := read(t, `
+		INSERT INTO payee_days SELECT 1, 1, day, 1000, 1000 * `+largest+`, day + time '08:00', day + time '09:00'
+			FROM unnest(array[date '2026-11-19', '2026-11-20']) day;
+		INSERT INTO payer_days SELECT day, token_id, 1, 2, 1000, amount FROM payee_days;
+		INSERT INTO amount_days SELECT day, token_id, 1, `+largest+`, 1000 FROM payee_days;`)
+	one := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	sum := new(big.Int).Mul(one, big.NewInt(1000)).String()
+	for _, of := range got.Tokens {
+		for i := range of.Days {
+			if of.Days[i].Amount != sum || of.Payers[i].Amount != sum || of.Amounts[i].Amount != one.String() {
+				t.Errorf("day %d: sums %s and %s of %s", i, of.Days[i].Amount, of.Payers[i].Amount, of.Amounts[i].Amount)
+			}
+		}
+	}
+	if len(got.Tokens) != 1 || len(got.Tokens[0].Days) != 2 {
+		t.Errorf("%+v", got)
 	}
 }
