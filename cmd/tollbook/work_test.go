@@ -140,8 +140,7 @@ func TestWork(t *testing.T) {
 // during a visit and continues much later. Each service is checked in every interval, even if its visit was cut off.
 // Each check is stored once, even if the suspended process and its successor both made it. No host gets requests from
 // two processes at once, or sooner after a request than the gap.
-func TestFleet(t *testing.T) {
-	t.Parallel()
+func TestFleet(t *testing.T) { // not parallel: its leases end by the clock, so its processes need the machine
 	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)
