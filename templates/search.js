@@ -160,7 +160,7 @@
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
 		const reasons = s.why ?? (cells.isAdvised(s.advice_level) ? why(s.assessment) : "");
-		if (reasons) lead.append(make("span", { class: "blurb" }, reasons));
+		if (reasons) lead.append(make("span", { class: "blurb why" }, reasons));
 		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
 			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map((e) => offer(e, s.advice_level))));
 		const cell = (label, kind, value) =>
