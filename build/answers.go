@@ -20,6 +20,7 @@ type answers struct {
 	*rowWriter
 	slugs  []string
 	shards map[string][]string
+	now    time.Time
 }
 
 // addAnswers adds the responses to the questions of the examples. All rows must have been added.
@@ -28,13 +29,13 @@ func (w *rowWriter) addAnswers(x openapi.Examples, slugs []string, now time.Time
 	if len(questions) == 0 {
 		return nil
 	}
-	a := answers{w, slugs, w.terms.Shards()}
+	a := answers{w, slugs, w.terms.Shards(), now}
 	for _, name := range slices.Sorted(maps.Keys(questions)) {
 		q, err := routes.ParseRequest(routes.ByName(name).Pattern, questions[name])
 		if err != nil {
 			return fmt.Errorf("answer %s?%s: %w", name, questions[name], err)
 		}
-		body, err := a.answer(q, now)
+		body, err := a.answer(q)
 		if err != nil {
 			return fmt.Errorf("answer %s?%s: %w", name, questions[name], err)
 		}
@@ -44,9 +45,9 @@ func (w *rowWriter) addAnswers(x openapi.Examples, slugs []string, now time.Time
 }
 
 // answer returns the response to a search or to a question for the best services.
-func (a answers) answer(q routes.Query, now time.Time) ([]byte, error) {
+func (a answers) answer(q routes.Query) ([]byte, error) {
 	if q.Route.Rule == routes.RuleRank {
-		list, meta, err := search.FindBest(q, search.BestSource{Now: now, Slugs: a.slugs, Column: a.Column,
+		list, meta, err := search.FindBest(q, search.BestSource{Now: a.now, Slugs: a.slugs, Column: a.Column,
 			Search: a.search, Row: a.row})
 		if err != nil {
 			return nil, err
@@ -60,6 +61,9 @@ func (a answers) answer(q routes.Query, now time.Time) ([]byte, error) {
 	m, err := encode.Row(meta)
 	return q.Route.Framing.List(rows, m), err
 }
+
+// Built implements search.resultsSource.
+func (a answers) Built() time.Time { return a.now }
 
 func (a answers) search(text string) (*search.Result, error) {
 	index, err := a.Index()

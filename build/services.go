@@ -287,7 +287,7 @@ func (s *services) runService(j *job) error {
 	}
 	if s.previous.isSame(slug, j.digest) {
 		var files []file
-		names := append(render.ServiceKeys(slug), render.IncidentKeys(l.Detail.Incidents)...)
+		names := append(render.ServiceKeys(slug), render.IncidentKeys(l.Incidents)...)
 		if files, j.copied = copyFiles(names, s.to); j.copied {
 			j.files = append(j.files, files...)
 			return nil

@@ -194,13 +194,16 @@ type lastGood struct {
 	listings map[string]*site.Listing // by slug
 	files    map[string][]string      // names by slug, in the order of the previous snapshot
 	setAside []routes.SetAside        // what the index of this snapshot says of them
+
+	incidents map[string][]string // names of the JSON files of incidents by slug, the newest incident first
 }
 
 // has reports whether the files of a service are copied from the previous snapshot.
 func (g *lastGood) has(slug string) bool { return g.listings[slug] != nil }
 
 func newLastGood(b *output.Build) *lastGood {
-	g := &lastGood{build: b, listings: map[string]*site.Listing{}, files: map[string][]string{}}
+	g := &lastGood{build: b, listings: map[string]*site.Listing{}, files: map[string][]string{},
+		incidents: map[string][]string{}}
 	g.index, _ = readPreviousIndex(b) // a damaged index names no file
 	return g
 }
@@ -218,6 +221,15 @@ func (g *lastGood) read(slug string) bool {
 	if len(g.files) == 0 {
 		g.list()
 	}
+	slices.SortFunc(g.incidents[slug], func(x, y string) int { return cmp.Compare(y, x) })
+	for _, name := range g.incidents[slug] {
+		var x site.One[site.IncidentDetail]
+		data, err := g.build.ReadPrevious(name)
+		if err != nil || json.Unmarshal(data, &x) != nil || x.Data.Incident.ID == nil {
+			return false
+		}
+		l.Incidents = append(l.Incidents, x.Data)
+	}
 	g.listings[slug] = l
 	return true
 }
@@ -227,6 +239,9 @@ func (g *lastGood) list() {
 	prefixes := []string{strings.TrimSuffix(bare("service", "x").ListKey(), "x"),
 		strings.TrimSuffix(ofService("x").ListKey(), "x")}
 	for _, name := range g.build.PreviousNames() {
+		if slug, ok := incidentSlug(name); ok {
+			g.incidents[slug] = append(g.incidents[slug], name)
+		}
 		for _, prefix := range prefixes {
 			rest, ok := strings.CutPrefix(name, prefix)
 			if end := strings.IndexAny(rest, "/.="); ok && end > 0 && rest[end] != '=' {
@@ -236,18 +251,22 @@ func (g *lastGood) list() {
 	}
 }
 
+// incidentSlug returns the slug of the service whose incident the JSON file of a name contains.
+func incidentSlug(name string) (string, bool) {
+	before, after, _ := strings.Cut(bare("incident", "x").Key(), "x")
+	id, ok := strings.CutPrefix(name, before)
+	if !ok || !strings.HasSuffix(id, after) {
+		return "", false
+	}
+	return site.IncidentSlug(strings.TrimSuffix(id, after))
+}
+
 // copy returns the packed files of a service. It returns false if one of them is missing or damaged. A rendered file
 // that an earlier program did not write is left out.
 func (g *lastGood) copy(slug string, from tree) ([]file, bool) {
-	names := slices.Clone(g.files[slug])
+	names := slices.Concat(g.files[slug], g.incidents[slug])
 	before := g.build.PreviousNames()
-	incidents := g.listings[slug].Detail.Incidents
-	keys := append(render.ServiceKeys(slug), render.IncidentKeys(incidents)...)
-	for i := range incidents {
-		if id := incidents[i].ID; id != nil {
-			keys = append(keys, bare("incident", *id).Key())
-		}
-	}
+	keys := append(render.ServiceKeys(slug), render.IncidentKeys(g.listings[slug].Incidents)...)
 	for _, key := range keys {
 		if slices.Contains(before, key) {
 			names = append(names, key)

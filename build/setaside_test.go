@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,11 @@ func TestSetAside(t *testing.T) {
 		o.Program = "this one"
 		return o
 	}
+	exec(`INSERT INTO failure_runs (service_id, first_at, began_at, last_at, checks, longest_gap, ended_at, by_day)
+		SELECT s.id, t, t, t + interval '5 minutes', 2, 300000, t + interval '10 minutes', false
+		FROM (SELECT id FROM services ORDER BY slug LIMIT 1 OFFSET 2) AS s,
+			generate_series(timestamptz '` + moment.Add(-90*time.Hour).Format(time.RFC3339) + `', '` +
+		moment.Add(-60*time.Hour).Format(time.RFC3339) + `', interval '1 hour') AS t`)
 	one, two, none := tempDir(t), tempDir(t), tempDir(t)
 	first := run(t, db, one, at(1))
 	run(t, db, two, at(1))
@@ -54,6 +60,9 @@ func TestSetAside(t *testing.T) {
 	after := readSums(t, one, second.Snapshot)
 	if diff := cmp.Diff(after, readSums(t, two, again.Snapshot)); diff != "" {
 		t.Errorf("the same facts and previous snapshot (-one +two):\n%s", diff)
+	}
+	if n := checkIncidentPages(t, one, second.Snapshot, slug); n <= site.ServiceIncidents {
+		t.Errorf("%d incidents of the damaged service are listed; want more than its detail has", n)
 	}
 	index := readIndex(t, one)
 	if len(index.SetAside) != 1 || index.SetAside[0].Slug != slug || !slices.Contains(index.Slugs, slug) ||
@@ -98,4 +107,25 @@ func TestSetAside(t *testing.T) {
 	if now, _ := folder.Checkpoint(); now.Snapshot != current.Snapshot {
 		t.Errorf("current is %s, want %s", now.Snapshot, current.Snapshot)
 	}
+}
+
+// checkIncidentPages checks that each incident of a snapshot has its page and its JSON file, and returns how many are of
+// a service.
+func checkIncidentPages(t *testing.T, dir, id, slug string) (count int) {
+	t.Helper()
+	data, err := openZip(t, dir, id).ReadFile("v1/incidents.json")
+	var list site.List[site.Incident, site.PaginationMeta]
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		t.Fatalf("read the incidents: %v", err)
+	}
+	files := readSums(t, dir, id)
+	for _, x := range list.Data {
+		if x.ID == nil || files["incidents/"+*x.ID+".html"] == "" || files["v1/incidents/"+*x.ID+".json"] == "" {
+			t.Errorf("the incident of %s at %s has no page", x.Slug, x.StartedAt)
+		}
+		if x.Slug == slug {
+			count++
+		}
+	}
+	return count
 }

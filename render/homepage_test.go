@@ -42,7 +42,7 @@ func TestHome(t *testing.T) {
 	events := "section[aria-labelledby=changes] .events > li"
 	expect(t, newRenderer(t, s).Home,
 		In("h1"),
-		In(".pulse", HasText("39 of 52 services work; 6 are offline, 7 are degraded; of 1 more nothing is known now."),
+		In(".pulse", HasText("39 of 52 services work, 6 are offline and 7 are degraded. The status of 1 more is unknown."),
 			HasText("Last check: 20 Nov, 23:41:01 UTC."), In("a[href='/status.html']")),
 		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
 		Nth(".figures > div", 1, In("dt", IsText("Safe to pay")), In("dd", IsText("27"))),

@@ -33,7 +33,7 @@ func (e *ServiceRenderer) IncidentPages(l *ServiceText) ([]Asset, error) {
 		body := incidentBody{IncidentDetail: x, statusIncident: newStatusIncident(&x.Incident),
 			Advice: &l.Detail.Assessment.Advice, First: describeFailure(x.Incident.FirstFailure),
 			Last: describeFailure(x.Incident.LastFailure), Unnamed: x.OtherIncidents - len(x.Others),
-			CheckLog: e.pages.href(bareKey("service-checks", l.Detail.Slug)), Newest: site.ServiceIncidents}
+			CheckLog: e.pages.href(bareKey("service-checks", l.Detail.Slug)), Newest: site.IncidentPages}
 		name := display.Line(display.Name(l.Detail.Name), display.MaxTitle)
 		key := incidentKey(*x.Incident.ID)
 		data, err := e.render(page{
@@ -51,11 +51,9 @@ func (e *ServiceRenderer) IncidentPages(l *ServiceText) ([]Asset, error) {
 }
 
 // IncidentKeys returns the keys of the pages of incidents.
-func IncidentKeys(list []site.Incident) (keys []string) {
+func IncidentKeys(list []site.IncidentDetail) (keys []string) {
 	for i := range list {
-		if list[i].ID != nil {
-			keys = append(keys, incidentKey(*list[i].ID))
-		}
+		keys = append(keys, incidentKey(*list[i].Incident.ID))
 	}
 	return keys
 }

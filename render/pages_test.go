@@ -237,8 +237,8 @@ func TestStatusPage(t *testing.T) {
 	}
 	e := newRenderer(t, s)
 	expect(t, e.StatusPage,
-		In(".overall", IsText("39 of 52 services work; 6 are offline, 7 are degraded; of 1 more nothing is known "+
-			"now.")),
+		In(".overall", IsText("39 of 52 services work, 6 are offline and 7 are degraded. The status of 1 more "+
+			"is unknown.")),
 		In(".notice", IsText("4 of 6 services of the network BSE failed at the same time, from 20 Nov 2026, "+
 			"19:50 UTC.")),
 		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"),

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
-	"strings"
 	"time"
 
 	"tollbook/render/chart"
@@ -48,8 +47,8 @@ type statusIncident struct {
 // statusCategory is the services of a category, the worst first.
 type statusCategory struct {
 	Name                                       string
-	Total, Online, Offline, Degraded, Unlisted int // Unlisted counts the services that are not shown
-	Services                                   []statusService
+	Total, Online, Offline, Degraded, Unlisted int             // Unlisted counts the services that are not shown
+	Faulty, Working                            []statusService // Working are online
 }
 
 // statusService is a row of a category.
@@ -130,11 +129,14 @@ func describeChange(s *site.StatusSummary) string {
 			text = "The one service works"
 		}
 	}
-	if len(faults) > 0 {
-		text += "; " + strings.Join(faults, ", ")
+	switch len(faults) {
+	case 1:
+		text += " and " + faults[0]
+	case 2:
+		text += ", " + faults[0] + " and " + faults[1]
 	}
 	if s.Unknown > 0 {
-		text += "; of " + display.Number(int64(s.Unknown)) + " more nothing is known now"
+		text += ". The status of " + display.Number(int64(s.Unknown)) + " more is unknown"
 	}
 	return text + "."
 }
@@ -222,7 +224,7 @@ func categoriesOf(s *site.Snapshot) []statusCategory {
 		case site.StatusDegraded:
 			c.Degraded++
 		}
-		c.Services = append(c.Services, statusService{StatusService: row, days: &s.Services[i].Days})
+		c.Faulty = append(c.Faulty, statusService{StatusService: row, days: &s.Services[i].Days})
 	}
 	list := make([]statusCategory, 0, len(by))
 	for _, c := range by {
@@ -241,18 +243,25 @@ func categoriesOf(s *site.Snapshot) []statusCategory {
 	return list
 }
 
-// cut sorts the services, the worst first, keeps so many of them and draws their strips.
+// cut sorts the services, the worst first, keeps so many of them, draws their strips and sets apart those that work.
 func (c *statusCategory) cut(limit int) {
-	slices.SortFunc(c.Services, func(a, b statusService) int {
+	all := c.Faulty
+	slices.SortFunc(all, func(a, b statusService) int {
 		return cmp.Or(cmp.Compare(slices.Index(display.StatusOrder, display.Status(a.Status)),
 			slices.Index(display.StatusOrder, display.Status(b.Status))),
 			cmp.Compare(up(a.days), up(b.days)), cmp.Compare(a.Slug, b.Slug))
 	})
-	c.Unlisted = max(0, len(c.Services)-limit)
-	c.Services = c.Services[:len(c.Services)-c.Unlisted]
-	for i := range c.Services {
-		c.Services[i].Strip = chart.SmallStrip(*c.Services[i].days)
+	c.Unlisted = max(0, len(all)-limit)
+	all = all[:len(all)-c.Unlisted]
+	for i := range all {
+		all[i].Strip = chart.SmallStrip(*all[i].days)
 	}
+	works := func(s statusService) bool { return s.Status == site.StatusOnline }
+	first := slices.IndexFunc(all, works)
+	if first < 0 {
+		first = len(all)
+	}
+	c.Faulty, c.Working = all[:first], all[first:]
 }
 
 // up returns the average of days in percent, 0 without a day.

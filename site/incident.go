@@ -1,5 +1,7 @@
 package site
 
+import "time"
+
 // Incident: checks of a service that failed in a row, at least two.
 //
 // It is a row of /v1/incidents.
@@ -8,8 +10,7 @@ type Incident struct {
 	Slug string `json:"slug"`
 	// As [ServiceListItem.Name].
 	Name string `json:"name"`
-	// Id of its page /incidents/{id}; null for all but the newest 20 of a service. A page that is no longer one of
-	// these is removed.
+	// Id of its page /incidents/{id}, which is removed with the incident; null for all but the newest 1000 of a service.
 	ID *string `json:"id"`
 	// The first failed check, or the beginning of its UTC day if precision is day.
 	StartedAt Time `json:"started_at"`
@@ -75,8 +76,21 @@ type IncidentBeside struct {
 
 // IncidentID returns the id of an incident of a service: the slug and the UTC second when it began.
 func IncidentID(slug string, startedAt Time) string {
-	return slug + startedAt.UTC().Format("-20060102-150405")
+	return slug + startedAt.UTC().Format(incidentSecond)
 }
+
+// IncidentSlug returns the slug of the service that an incident belongs to.
+func IncidentSlug(id string) (string, bool) {
+	at := len(id) - len(incidentSecond)
+	if at < 1 {
+		return "", false
+	}
+	_, err := time.Parse(incidentSecond, id[at:])
+	return id[:at], err == nil
+}
+
+// incidentSecond is the layout of the end of an incident's id.
+const incidentSecond = "-20060102-150405"
 
 // SharedOutage says how many services of a group failed at the same time.
 type SharedOutage struct {
@@ -115,3 +129,7 @@ const IncidentsFile = "incidents.json"
 
 // ServiceIncidents is the maximum number of incidents in the detail of a service.
 const ServiceIncidents = 20
+
+// IncidentPages is the maximum number of incidents of a service that have pages. A service that fails in turn at each
+// visit could have 9,000 incidents in 90 days.
+const IncidentPages = 1000

@@ -12,6 +12,8 @@ type SearchResult struct {
 	Matched []string `json:"matched"` // any of SearchFields
 	// Up to three endpoints that pass the filters by network, method and price, those that match the query first.
 	Endpoints []SearchEndpoint `json:"endpoints"`
+	// Figures behind the place of the service, as [Recommendation.Why], or why it is not recommended; only with sort=best.
+	Why string `json:"why,omitempty"`
 }
 
 // SearchEndpoint is an endpoint that passes the filters.
@@ -75,6 +77,9 @@ const IncludeFacets = "facets"
 
 // OrderRelevance is the order of /v1/search by score. Without a query it is the newest first.
 const OrderRelevance = "relevance"
+
+// OrderBest is the order of /v1/best, with services that it excludes at the end.
+const OrderBest = "best"
 
 // SearchOrders are the other orders of /v1/search.
 var SearchOrders = []Order{

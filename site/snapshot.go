@@ -77,11 +77,13 @@ func TrendOf(t *Traction) Trend {
 // render the service's own files and then drops it, because a large directory does not fit into memory. For services in
 // Changes.Feed it keeps Detail.Slug and Detail.Endpoints, which contain the units of changed prices.
 type ListingDetail struct {
-	Operator      string         // slug of the first service of its operator; "" if it is not known
-	Detail        ServiceDetail  // v1/services/{slug}.json
-	Changes       []ChangeRecord // newest first: on the service's page, and in the service's log of changes
-	Terms         []Terms        // one for each of Detail.Endpoints: v1/lookup/… and discovery/resources…
-	*ServiceFiles                // nil unless the service's own files are being rendered
+	Operator string         // slug of the first service of its operator; "" if it is not known
+	Detail   ServiceDetail  // v1/services/{slug}.json
+	Changes  []ChangeRecord // newest first: on the service's page, and in the service's log of changes
+	Terms    []Terms        // one for each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+	// Incidents of the last 90 days that have pages, newest first: v1/incidents/{id}.json.
+	Incidents     []IncidentDetail
+	*ServiceFiles // nil unless the service's own files are being rendered
 }
 
 // ServiceFiles contains what only a service's own files show.
@@ -102,8 +104,6 @@ type ServiceFiles struct {
 	NetworkPrices []NetworkPrice
 
 	Settlements Settlements // v1/services/{slug}/settlements.json
-
-	Incidents []IncidentDetail // v1/incidents/{id}.json, for each of Detail.Incidents
 
 	// OlderVolume returns the days before Volume, back to the first settlement; nil if there are none.
 	OlderVolume func() ([]VolumePoint, error)

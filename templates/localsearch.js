@@ -13,6 +13,8 @@ const localSearch = (files) => {
 		return kept.get(key);
 	};
 
+	const built = () => load("checkpoint.json", (file) => Date.parse(JSON.parse(file).built_at));
+
 	// needs returns, by the kind of a parameter, what its values must be if a value is not, in the words of serve.
 	const isOther = (p, v) => Object.hasOwn(spelled[p.name] ?? {}, v);
 	const isLong = (digits) => digits.length > limits.max_digits;
@@ -47,9 +49,9 @@ const localSearch = (files) => {
 			return [p.name, v === undefined ? p.default ?? "" : check(p, v)];
 		}));
 		const n = (await load("v1/terms.json", (file) => JSON.parse(file).data)).services;
-		const reader = columns.newReader(localTables, text, n, load);
+		const reader = columns.newReader(localTables, text, n, load, { built });
 		const request = { omit, params, value: (name) => values.get(name) };
-		const { rows, meta } = await results.page(localTables.results, request, reader);
+		const { rows, meta } = await results.page(localTables, request, reader);
 		return { data: rows.map((row) => JSON.parse(row)), meta: JSON.parse(meta) };
 	};
 };

@@ -38,10 +38,10 @@
 	for (const form of document.querySelectorAll(".try")) {
 		const variable = [...form.querySelectorAll("[data-part]")];
 		for (const input of variable) input.disabled = false;
-		const shown = make("div", { role: "status" });
-		form.append(shown);
+		let shown = null; // made when it is needed, because a change of each form delays the page
 		form.addEventListener("submit", async (event) => {
 			event.preventDefault();
+			if (!shown) form.append(shown = make("div", { role: "status" }));
 			let path = form.dataset.path;
 			for (const { dataset, value } of variable) {
 				path = path.replace("{" + dataset.part + "}", encodeURIComponent(value));

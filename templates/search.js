@@ -159,8 +159,8 @@
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		// No row recommends a payment that would be lost.
-		const reasons = cells.isAdvised(s.advice_level) ? why(s.assessment) : "";
-		if (reasons) lead.append(make("span", { class: "blurb" }, reasons));
+		const reasons = s.why ?? (cells.isAdvised(s.advice_level) ? why(s.assessment) : "");
+		if (reasons) lead.append(make("span", { class: "blurb why" }, reasons));
 		if (cells.isAdvised(s.advice_level) && s.endpoints.length > 0)
 			lead.append(make("ul", { class: "offers" }, ...s.endpoints.map((e) => offer(e, s.advice_level))));
 		const cell = (label, kind, value) =>

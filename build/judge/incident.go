@@ -39,7 +39,7 @@ func incidentsOf(services []incidentService) [][]site.Incident {
 		for k := len(s.Runs) - 1; k >= 0; k-- {
 			if s.Runs[k].Checks >= beginsAfter {
 				x := newIncident(s, &s.Runs[k])
-				if len(list[i]) < site.ServiceIncidents {
+				if len(list[i]) < site.IncidentPages {
 					x.ID = new(site.IncidentID(s.Slug, x.StartedAt))
 				}
 				list[i] = append(list[i], x)

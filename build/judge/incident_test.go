@@ -214,12 +214,12 @@ func TestFailure(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := service("a", "a")
-	for i := range site.ServiceIncidents + 1 {
+	for i := range site.IncidentPages + 1 {
 		s.Runs = append(s.Runs, run(120*i, 2))
 	}
 	list := incidentsOf([]incidentService{s})[0]
 	for i := range list {
-		if hasPage := list[i].ID != nil; hasPage != (i < site.ServiceIncidents) {
+		if hasPage := list[i].ID != nil; hasPage != (i < site.IncidentPages) {
 			t.Errorf("incident %d of %d, newest first, has a page: %t", i, len(list), hasPage)
 		}
 	}

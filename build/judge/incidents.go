@@ -29,23 +29,27 @@ func (d *Directory) judgeIncidents() {
 	d.incidents = incidentsOf(list)
 	for i := range list {
 		if last := d.options.LastGood[list[i].Slug]; last != nil && last.ListingDetail != nil {
-			d.incidents[i] = last.Detail.Incidents
+			d.incidents[i] = nil
+			for k := range last.Incidents {
+				d.incidents[i] = append(d.incidents[i], last.Incidents[k].Incident)
+			}
 		}
 	}
 	d.Snapshot.Incidents = allIncidents(d.incidents)
 	d.beside = newBeside(d.Snapshot.Incidents)
 }
 
-// incidentDetails returns the incidents of a service's detail with what their pages show beside them.
-func (d *Directory) incidentDetails(of *site.ServiceDetail) []site.IncidentDetail {
-	list := make([]site.IncidentDetail, 0, len(of.Incidents))
-	for _, x := range of.Incidents {
+// incidentDetails returns the incidents of the ith service that have pages, with what these show beside them.
+func (d *Directory) incidentDetails(i int, endpoints []site.Endpoint) []site.IncidentDetail {
+	of := d.incidents[i]
+	list := make([]site.IncidentDetail, 0, len(of))
+	for _, x := range of {
 		if x.ID == nil {
 			continue
 		}
 		detail := site.IncidentDetail{Incident: x, Endpoints: []string{}}
-		for i := range of.Endpoints {
-			if e := &of.Endpoints[i]; len(detail.Endpoints) < namedEndpoints && !e.FirstSeenAt.After(x.StartedAt.Time) &&
+		for k := range endpoints {
+			if e := &endpoints[k]; len(detail.Endpoints) < namedEndpoints && !e.FirstSeenAt.After(x.StartedAt.Time) &&
 				(x.EndedAt == nil || !e.LastSeenAt.Before(x.StartedAt.Time)) {
 				detail.Endpoints = append(detail.Endpoints, e.Method+" "+e.Path)
 			}

@@ -67,7 +67,7 @@ func (d *Directory) input(i int) *serviceInput {
 	b.Detail.ListedBy = newListedBy(d.facts.Public.ListedBy[f.ID])
 	b.Detail.OperatorLinks = d.operators.Of(i)
 	d.addIncidents(i, &b.Detail)
-	b.Incidents = d.incidentDetails(&b.Detail)
+	b.Incidents = d.incidentDetails(i, b.Detail.Endpoints)
 	b.Detail.GoneSince, b.Detail.LiveServices = d.Snapshot.Services[i].Item.GoneSince, d.live[i]
 	if !o.speaksOther() { // prices over other protocols are not in the market
 		b.Rank = d.market.Rank(f.Category, i, &o.prices)
@@ -102,15 +102,14 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	verdict.addVerdicts(d.Endpoints)
 	l := site.Listing{Item: d.Item(), Trend: site.TrendOf(&b.Traction), Uptime30d: d.Uptime.D30}
 	l.ListingDetail = &site.ListingDetail{
-		Detail: d, Operator: b.Operator, Changes: serviceChanges(f),
+		Detail: d, Operator: b.Operator, Incidents: b.Incidents, Changes: serviceChanges(f),
 		Terms: newTerms(f, captures, d.Endpoints, verdict.endpoints, now),
 		ServiceFiles: &site.ServiceFiles{
 			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
 			Prices:     b.History.Points(), Volume: b.Volume, Buyers: b.Buyers, Settlements: b.Settlements,
 			AllBuyers: b.AllBuyers, NetworkPrices: b.NetworkPrices,
-			Incidents: b.Incidents,
-			Scores:    newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
+			Scores: newScorePoints(f, b.History, newRecorded(&d.Assessment), now),
 		},
 	}
 	l.Evidence.Input = input

@@ -159,6 +159,9 @@ func (r *browser) Column(name string) (*search.Column, error) {
 	return search.ParseColumn(name, r.read(routes.ColumnKey(name)), r.slugs)
 }
 
+// Built implements search.resultsSource.
+func (r *browser) Built() time.Time { return r.snap.Checkpoint.Built() }
+
 // Rows implements search.resultsSource.
 func (r *browser) Rows(places []int32) (parts []site.RowParts, err error) {
 	for _, place := range places {

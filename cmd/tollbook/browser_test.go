@@ -105,7 +105,7 @@ func (b *browsed) sample(t *testing.T) {
 	service := func(slug string) string { return "/services/" + slug }
 	b.Compared = []string{"firefly-embeddings", "lanternfish-chat", "attic-archive", "almanac-places"}
 	b.Service = service(b.Compared[0])
-	b.First = []string{"/", "/services", b.Service}
+	b.First = []string{"/", "/services", b.Service, "/status", "/reference", "/methodology"}
 	b.Pages = append(b.Pages, b.Service, "/search?q=fire", "/search?q=search&network=BSE&max_price_usd=1",
 		"/search?q=nothing+has+these+words", "/compare?a="+strings.Join(b.Compared[:2], "&b="),
 		fmt.Sprintf("/compare?a=%s&b=%s&c=%s&d=%s", b.Compared[0], b.Compared[1], b.Compared[2], b.Compared[3]))

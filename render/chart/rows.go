@@ -67,7 +67,7 @@ func PaymentRows(payments []Payment) template.HTML {
 		}
 		m.raw(`</td><td data-label="Price" class="num price" title="`).text(p.Exact).raw(`">`)
 		if p.Maximum {
-			m.raw(`<small>up to</small> `)
+			m.raw(`<small class="nowrap">up to</small> `)
 		}
 		m.value(p.Amount)
 		if p.RecipientReason != nil {

@@ -108,7 +108,7 @@ func TestRows(t *testing.T) {
 		{"payments", `{{range .}}<tr><td data-label="Network" title="{{.NetworkID}}"><bdi>{{.Network}}</bdi></td>` +
 			`<td data-label="Asset" title="{{line .AssetAddress}}"><bdi>{{code .AssetName}}</bdi></td><td ` +
 			`data-label="Scheme"><bdi>{{code .Scheme}}</bdi></td>` +
-			`<td data-label="Price" class="num price" title="{{.Exact}}">{{if .Maximum}}<small>up to</small> ` +
+			`<td data-label="Price" class="num price" title="{{.Exact}}">{{if .Maximum}}<small class="nowrap">up to</small> ` +
 			`{{end}}{{template "value" .Amount}}</td>` +
 			`<td data-label="Recipient" class="wide">{{template "recipient" .PayTo}}</td></tr>` + "\n{{end}}",
 			payments, PaymentRows(payments)},

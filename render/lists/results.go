@@ -96,6 +96,7 @@ type body struct {
 type row struct {
 	site.ServiceListItem
 	Endpoints []offer `json:"endpoints"`
+	Reason    string  `json:"why"` // of its place; only in the order of recommendations
 }
 
 // offer is an endpoint of a result.
@@ -140,10 +141,14 @@ func (r row) Uptime30d() *float64 {
 	return r.Assessment.ReliabilityUptime30d
 }
 
-// Why returns the figures behind a recommendation that no column has: the grade, how many checks the uptime is of, and
-// organic buyers. A row that is not advised has none. It contains no text of the service.
+// Why returns the reason of the row's place, if the response has one, or else the figures behind a recommendation that
+// no column has: the grade, how many checks the uptime is of, and organic buyers. A row that is not advised has no such
+// figures. Why contains no text of the service.
 func (r row) Why() string {
 	a := r.Assessment
+	if r.Reason != "" {
+		return r.Reason
+	}
 	if a == nil || !site.IsAdvised(r.AdviceLevel) {
 		return ""
 	}
@@ -215,7 +220,8 @@ type order struct {
 
 // orders are the labels of orders, by the value of the parameter sort.
 var orders = []order{
-	{site.OrderRelevance, "Relevance", "best match first"}, {"price", "Price", "lowest price first"},
+	{site.OrderRelevance, "Relevance", "best match first"},
+	{site.OrderBest, "Recommendation", "recommended first"}, {"price", "Price", "lowest price first"},
 	{"uptime", "Uptime, 30 days", "highest uptime of 30 days first"}, {"speed", "Speed", "fastest first"},
 	{site.OrderOrganicBuyers, "Buyers", "most organic buyers first"},
 	{site.OrderOrganicVolume, "Organic volume", "largest organic volume first"},

@@ -21,7 +21,7 @@ import (
 // TestOrdersHaveWords checks that each order of a search has a label, and that each column that orders the list is one.
 func TestOrdersHaveWords(t *testing.T) {
 	t.Parallel()
-	names := []string{site.OrderRelevance}
+	names := []string{site.OrderRelevance, site.OrderBest}
 	for _, o := range site.SearchOrders {
 		names = append(names, o.Name)
 	}

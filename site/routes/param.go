@@ -152,7 +152,7 @@ func searchParams() []Param {
 	params := []Param{{Name: "q", Kind: KindText, Filter: true, Brief: briefText, About: "What the service must do, in words: searched " +
 		"in names, tags, categories, descriptions, and paths and descriptions of endpoints"}}
 	params = append(params, rowFilters("")...)
-	sorts := []string{site.OrderRelevance}
+	sorts := []string{site.OrderRelevance, site.OrderBest}
 	for _, o := range site.SearchOrders {
 		sorts = append(sorts, o.Name)
 	}
@@ -168,8 +168,9 @@ func searchParams() []Param {
 				"in meta.filters; quoted words are not read. The best verdicts come first, and if nothing matches, the " +
 				"nearest services are listed"},
 		Param{Name: "sort", Kind: KindChoice, Values: sorts, Default: site.OrderRelevance, Spellings: spelledSearches,
-			Brief: "Order of the list",
-			About: "Order of the list, by the names of /v1/services; without q, relevance is the newest first. cheapest " +
+			Brief: "Order",
+			About: "Order of the list, by the names of /v1/services; without q, relevance is the newest first. best is the " +
+				"order of /v1/best, then services that it excludes, with reasons in why. cheapest " +
 				"is price, response is speed, and uptime is uptime_30d"},
 		perPage, paramPage)
 }

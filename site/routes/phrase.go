@@ -76,6 +76,7 @@ var Phrases = []Phrase{
 	{Name: "sort", Value: "speed", Weak: true, Expression: begins + `(?:fast|quick)` + ends},
 	{Name: "sort", Value: "organic_buyers",
 		Expression: begins + `(?:the +)?(?:most +popular|most +used|popular)` + ends},
+	{Name: "sort", Value: "best", Weak: true, Expression: begins + `(?:the +)?(?:best|recommended)` + ends},
 	{Name: "verdict", Value: "good", Expression: begins + thatIs + `(?:safe|good) +to +pay` + ends},
 	{Name: "verdict", Value: "do_not_pay", Expression: begins + `do +not +pay` + ends},
 	{Name: "verdict", Value: "good", Weak: true, Expression: begins + `(?:safe|trusted|trustworthy)` + ends},

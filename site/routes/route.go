@@ -51,13 +51,13 @@ func bestParams() []Param {
 		{Name: "require_verified", Kind: KindBoolean, Filter: true, About: "Exclude services that are not verified"},
 		{Name: "prefer", Kind: KindChoice, Values: site.Preferences, Default: site.PreferBalanced,
 			About: "What counts most: see the weights on the methodology page"},
-		{Name: "limit", Kind: KindInteger, Default: "5", Min: 1, Max: maxRecommendations,
+		{Name: "limit", Kind: KindInteger, Default: "5", Min: 1, Max: MaxRecommendations,
 			About: "Recommendations to return"},
 	})
 }
 
-// maxRecommendations is the maximum number of recommendations in a response.
-const maxRecommendations = 20
+// MaxRecommendations is the maximum number of recommendations in a response.
+const MaxRecommendations = 20
 
 // allowParams returns the parameters of /v1/allow. No file has a filtered list: each request is a scan.
 func allowParams() []Param {
@@ -209,7 +209,7 @@ var All = []Route{
 			"checks in a row, when they began and ended, and whether many services failed at the same time.",
 		Params: []Param{paramPerPage, paramPage}},
 	{Name: "incident", Pattern: "/v1/incidents/{incident}", Rule: RuleLiteral, Ext: ".json",
-		About: "One of the newest 20 incidents of a service: what went wrong, at which endpoints, and which other " +
+		About: "An incident of the last 90 UTC days: what went wrong, at which endpoints, and which other " +
 			"services had an incident at the same time."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json",
 		About: "Networks on which listed services accept payment."},

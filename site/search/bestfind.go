@@ -43,7 +43,7 @@ func FindBest(q routes.Query, from BestSource) ([]site.Recommendation, site.Rank
 	if err != nil {
 		return nil, site.RankingMeta{}, err
 	}
-	facts, err := readFacts(places, &w, from)
+	facts, err := readFacts(places, &w, from.Column, func(place int32) string { return from.Slugs[place] })
 	if err != nil {
 		return nil, site.RankingMeta{}, err
 	}
@@ -52,20 +52,28 @@ func FindBest(q routes.Query, from BestSource) ([]site.Recommendation, site.Rank
 		facts[i].Relevance, placeOf[facts[i].Slug] = relevance[place], place
 	}
 	r := newRanking(w, facts, from.Now)
-	for slugs := r.Next(); len(slugs) > 0; slugs = r.Next() {
-		for _, slug := range slugs {
-			row, err := from.Row(placeOf[slug])
-			if err != nil {
-				return nil, site.RankingMeta{}, err
-			}
-			r.Add(row.Name, endpointsOf(row, result))
-		}
+	if err := r.read(func(slug string) (*site.ServiceRow, error) { return from.Row(placeOf[slug]) }, result); err != nil {
+		return nil, site.RankingMeta{}, err
 	}
 	list, meta := r.Result()
 	if result != nil {
 		meta.ReadAs = result.Readings
 	}
 	return list, meta, nil
+}
+
+// read adds the rows of as many candidates as the response needs.
+func (r *ranking) read(row func(slug string) (*site.ServiceRow, error), result *Result) error {
+	for slugs := r.Next(); len(slugs) > 0; slugs = r.Next() {
+		for _, slug := range slugs {
+			row, err := row(slug)
+			if err != nil {
+				return err
+			}
+			r.Add(row.Name, endpointsOf(row, result))
+		}
+	}
+	return nil
 }
 
 // wantedOf returns what a request asks for.
@@ -117,13 +125,13 @@ var factColumns = []struct {
 }
 
 // readFacts returns the facts of the services at the places.
-func readFacts(places []int32, w *wanted, from BestSource) ([]rankingFacts, error) {
+func readFacts(places []int32, w *wanted, read ColumnReader, slugAt func(place int32) string) ([]rankingFacts, error) {
 	facts := make([]rankingFacts, len(places))
 	for i, place := range places {
-		facts[i].Slug = from.Slugs[place]
+		facts[i].Slug = slugAt(place)
 	}
 	for _, of := range factColumns {
-		column, err := from.Column(of.name)
+		column, err := read(of.name)
 		if err != nil {
 			return nil, err
 		}
@@ -137,11 +145,11 @@ func readFacts(places []int32, w *wanted, from BestSource) ([]rankingFacts, erro
 			}
 		}
 	}
-	prices, err := from.Column("prices_usd")
+	prices, err := read("prices_usd")
 	if err != nil {
 		return nil, err
 	}
-	dearest, err := from.Column("dearest_usd")
+	dearest, err := read("dearest_usd")
 	if err != nil {
 		return nil, err
 	}

@@ -157,8 +157,8 @@ const columns = (() => {
 	};
 
 	// newReader returns the functions that read the n services of a snapshot by their places. text is the result of
-	// search.newText. slugs are those of all services, if they are known.
-	const newReader = (tables, text, n, load, slugs) => {
+	// search.newText. slugs are those of all services, if they are known. built returns when the snapshot was built.
+	const newReader = (tables, text, n, load, { slugs, built } = {}) => {
 		const column = (name) =>
 			load(`v1/columns/${name}.json`, (file) => parseColumn(tables.columns[name], file, n));
 		const all = Array.from({ length: n }, (_, place) => place);
@@ -199,7 +199,9 @@ const columns = (() => {
 			return search.newFind(text, tables.text, index, shard, vocabulary);
 		};
 		const find = async (query) => (await finder())(query);
-		return { all, column, select, sorted, rows, termIndex, text, finder, find };
+		// slugAt returns the slug of the service at a place, or a text that is sorted as it is.
+		const slugAt = (place) => slugs?.[place] ?? String(place).padStart(9, "0");
+		return { all, column, select, sorted, rows, termIndex, text, finder, find, slugAt, built };
 	};
 
 	return {

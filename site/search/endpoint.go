@@ -44,18 +44,25 @@ func (f *match) condition() *string {
 func (r *ranking) Add(name string, endpoints []rankingEndpoint) {
 	c := r.candidates[r.next]
 	r.next++
-	f := match{candidate: c, name: name}
-	code, reason := r.choose(&f, bestMatches(endpoints))
-	if code != "" {
+	if f, code, reason := r.match(c, name, endpoints); code != "" {
 		r.exclude(c.rankingFacts, code, reason)
-		return
+	} else {
+		r.matches = append(r.matches, f)
+	}
+}
+
+// match returns a candidate with the endpoint that is recommended, or the code and the reason why none is.
+func (r *ranking) match(c candidate, name string, endpoints []rankingEndpoint) (f match, code, reason string) {
+	f = match{candidate: c, name: name}
+	if code, reason = r.choose(&f, bestMatches(endpoints)); code != "" {
+		return f, code, reason
 	}
 	f.terms = r.termsOf(c.rankingFacts, f.price)
 	if r.wanted.FullRelevance > 0 && f.endpoint.Matches == 0 && len(endpoints) > 1 { // which of them does it?
 		f.terms.relevance = divide(f.terms.relevance*generalMatch, 100)
 	}
 	f.score = r.scoreOf(c.rankingFacts, f.terms)
-	r.matches = append(r.matches, f)
+	return f, "", ""
 }
 
 // bestMatches returns the endpoints that match most words of the request.

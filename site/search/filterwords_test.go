@@ -142,7 +142,9 @@ func TestFilterScript(t *testing.T) {
 		Meta json.RawMessage   `json:"meta"`
 	}
 	queries := []string{"q=zzzz+meteorology+rain", "q=kyc", "q=stt+on+solana+under+$0.1", "q=stt", "q=cheapest+stt", "sort=price",
-		"q=the", "q=stt+calls+real&sort=price", "q=lightning", "q=%22on+base%22", "q=tra+under+$1&include=facets", "q=chepest+stt"}
+		"q=the", "q=stt+calls+real&sort=price", "q=lightning", "q=%22on+base%22", "q=tra+under+$1&include=facets", "q=chepest+stt",
+		"sort=best", "q=best+stt", "q=stt&sort=best&network=BSE", "sort=best&max_price_usd=0.01", "q=zzzz&sort=best",
+		"q=best+speech&method=GET", "sort=best&per_page=1&page=3"}
 	for _, c := range filterQueries {
 		queries = append(queries, "q="+url.QueryEscape(c.query))
 	}
@@ -173,18 +175,18 @@ func TestFilterScript(t *testing.T) {
 	}
 	route := routes.ByName("search")
 	data, err := json.Marshal(map[string]any{"files": files, "requests": requests, "omit": route.Omit, "params": route.Params,
-		"tables": search.NewScriptTables()})
+		"tables": search.NewScriptTables(), "built": built.UnixMilli()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), node, "--input-type=module", "--eval", string(search.Script)+`
 import { readFileSync } from "node:fs";
-const { files, requests, omit, params, tables } = JSON.parse(readFileSync(0));
+const { files, requests, omit, params, tables, built } = JSON.parse(readFileSync(0));
 const load = async (key, parse) => parse(files[key]);
-const reader = columns.newReader(tables, search.newText(tables.text), 3, load);
+const reader = columns.newReader(tables, search.newText(tables.text), 3, load, { built: () => built });
 const output = [];
 for (const values of requests) {
-	const { rows, meta } = await results.page(tables.results, { omit, params, value: (name) => values[name] }, reader);
+	const { rows, meta } = await results.page(tables, { omit, params, value: (name) => values[name] }, reader);
 	output.push({ rows: rows.map((row) => JSON.parse(row)), meta: JSON.parse(meta) });
 }
 console.log(JSON.stringify(output));`)

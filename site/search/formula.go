@@ -31,8 +31,8 @@ type formula struct {
 	MaxExcluded   int      `json:"max_excluded"`
 }
 
-// NewFormula returns the numbers of the formula.
-func NewFormula() formula {
+// newFormula returns the numbers of the formula.
+func newFormula() formula {
 	f := formula{
 		Version: rankingVersion, Weights: weightsOf, GradeTerm: gradeTerm, GradeCap: gradeCap, RiskCap: riskCap,
 		Full: full, UptimeZero: uptimeZero, UptimeDoubt: uptimeDoubt, SpeedHalf: speedHalf, BuyersFull: buyersFull,

@@ -12,9 +12,7 @@ import (
 
 // Result returns the recommendations, the highest score first, and the meta of the response.
 func (r *ranking) Result() ([]site.Recommendation, site.RankingMeta) {
-	slices.SortFunc(r.matches, func(a, b match) int {
-		return compare(&a.candidate, &b.candidate, a.price, b.price)
-	})
+	r.sort()
 	list := make([]site.Recommendation, 0, r.wanted.Limit)
 	for i := range r.matches[:min(len(r.matches), r.wanted.Limit)] {
 		f := &r.matches[i]
@@ -25,11 +23,18 @@ func (r *ranking) Result() ([]site.Recommendation, site.RankingMeta) {
 	return list, r.meta()
 }
 
-// meta returns the meta of the response. Exclusions are ordered by relevance, the highest first, then by slug.
-func (r *ranking) meta() site.RankingMeta {
+// sort orders the matches by score, and the exclusions by relevance, the highest first, then by slug.
+func (r *ranking) sort() {
+	slices.SortFunc(r.matches, func(a, b match) int {
+		return compare(&a.candidate, &b.candidate, a.price, b.price)
+	})
 	slices.SortFunc(r.excluded, func(a, b exclusion) int {
 		return cmp.Or(cmp.Compare(b.relevance, a.relevance), strings.Compare(a.Slug, b.Slug))
 	})
+}
+
+// meta returns the meta of the response.
+func (r *ranking) meta() site.RankingMeta {
 	m := site.RankingMeta{RankingVersion: rankingVersion, Prefer: r.wanted.Prefer, Weights: r.weights,
 		ReadAs:     []site.Reading{},
 		Candidates: len(r.candidates), MedianPriceUSD: text(r.median), ExcludedCount: len(r.excluded),

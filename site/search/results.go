@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"tollbook/site"
+	"tollbook/site/encode"
 	"tollbook/site/routes"
 )
 
@@ -18,6 +20,7 @@ type resultsSource interface {
 	Index() (*site.TermIndex, error)
 	Column(name string) (*Column, error)
 	Rows(places []int32) ([]site.RowParts, error)
+	Built() time.Time
 }
 
 // ResultsPage returns the rows and the meta of the response to q, in a directory of n services.
@@ -61,6 +64,8 @@ type candidates struct {
 	found []int32         // in the order of relevance
 	near  []int32         // the nearest services if nothing matches; only with read_filters=true
 	score map[int32]int
+
+	ranked *ranked // only in the order of /v1/best
 }
 
 // places returns the places of the services to list, in the order of the list. With read_filters=true, words of the text
@@ -93,7 +98,7 @@ func (c *candidates) places() (list []int32, err error) {
 	if len(list) == 0 {
 		return list, c.findNear(asked)
 	}
-	if asked.Text("sort") == site.OrderRelevance {
+	if asked.Text("sort") == site.OrderRelevance && c.ranked == nil {
 		err = c.putLast(list)
 	}
 	return list, err
@@ -113,7 +118,12 @@ func (c *candidates) listed() ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name := c.q.Text("sort"); name != site.OrderRelevance {
+	c.ranked = nil
+	switch name := c.q.Text("sort"); name {
+	case site.OrderRelevance:
+	case site.OrderBest:
+		return c.rank(list)
+	default:
 		i := slices.IndexFunc(site.SearchOrders, func(o site.Order) bool { return o.Name == name })
 		err = Sort(list, site.SearchOrders[i], c.q, c.from.Column)
 	}
@@ -266,6 +276,17 @@ func (c *candidates) row(place int32, parts site.RowParts) ([]byte, error) {
 		row = append(row, e...)
 	}
 	row = append(row, ']')
+	if c.ranked != nil && len(c.near) == 0 {
+		why, err := c.ranked.reason(place, parts)
+		if err != nil {
+			return nil, err
+		}
+		text, err := encode.Row(why)
+		if err != nil {
+			return nil, err
+		}
+		row = fmt.Appendf(row, `,"why":%s`, text)
+	}
 	if c.q.Has("include", site.IncludeAssessment) {
 		row = append(append(row, `,"assessment":`...), parts.Assessment...)
 	}

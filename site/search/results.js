@@ -63,27 +63,36 @@ const results = (() => {
 	const includes = (value, what) => value("include").split(",").includes(what);
 
 	// result returns the JSON of a row of the response.
-	const result = (row, score, value, matches, tables) => {
+	const result = (row, score, why, value, matches, tables) => {
 		const { name, category, description } = JSON.parse(`{${row.item}}`);
 		const texts = { name: [name], tags: JSON.parse(row.assessment).capability_tags ?? [], category: [category],
 			description: [description] };
 		const [shown, isMatched] = endpoints(row, value, matches, tables.max_endpoints);
 		const matched = tables.fields.filter((field) => field === "endpoints" ? isMatched : texts[field].some(matches));
-		const more = includes(value, "assessment") ? `,"assessment":${row.assessment}` : "";
+		const more = (why === "" ? "" : `,"why":${rowJSON(why)}`) +
+			(includes(value, "assessment") ? `,"assessment":${row.assessment}` : "");
 		return `{${row.item},"score":${score},"matched":${JSON.stringify(matched)},"endpoints":[${shown.join(",")}]` +
 			`${more}}`;
 	};
 
-	// page returns the rows of the response to a request and its meta, as JSON. reader is the result of
+	// page returns the rows of the response to a request and its meta, as JSON. tables are ScriptTables, reader is the result of
 	// columns.newReader.
-	const page = async (tables, request, reader) => {
+	const page = async ({ results: tables, ...others }, request, reader) => {
+		const ranking = newRanking(others);
 		const { params } = request, asked = request.value, reads = asked("read_filters") === "true" && asked("q") !== "";
 		const passing = (places, value) => columns.filter({ omit: request.omit, params, value }, places, reader.column);
-		let value = asked, query = asked("q"), found, all, places, read = null, near = [];
+		let value = asked, query = asked("q"), found, all, places, ranked = null, read = null, near = [];
 		const list = async () => {
 			found = query === "" ? null : await reader.find(query);
 			all = found ? found.hits.map((hit) => hit.place) : await reader.sorted(request, reader.all, "newest");
 			places = await passing(all, value);
+			ranked = null;
+			if (value("sort") === tables.best) {
+				const wanted = { network: value("network"), method: value("method"),
+					max_price_usd: value("max_price_usd") || null, require_verified: false, ...tables.wanted };
+				ranked = await ranking.rankPlaces(reader, wanted, places, found);
+				places = ranking.orderOf(ranked);
+			}
 			const order = tables.orders.find((o) => o.name === value("sort"));
 			if (order) places = await columns.sort({ ...request, value }, places, order, reader.column);
 		};
@@ -112,7 +121,7 @@ const results = (() => {
 				const isFilter = new Set(params.filter((p) => p.column).map((p) => p.name));
 				near = await putLast(await passing([...any], (name) => isFilter.has(name) ? "" : asked(name)));
 				near = near.slice(0, tables.max_nearest);
-			} else if (asked("sort") === "relevance") places = await putLast(places);
+			} else if (asked("sort") === "relevance" && !ranked) places = await putLast(places);
 		} else await list();
 		const pass = (without) => passing(all, (name) => name === without ? "" : value(name));
 
@@ -141,8 +150,9 @@ const results = (() => {
 		const shown = places.slice((number - 1) * size, number * size), rows = await reader.rows(shown);
 		const scores = new Map(found?.hits.map(({ place, score }) => [place, found.relevance(score)]));
 		const matches = found ? found.matches : () => false;
+		const why = (row, place) => ranked && near.length === 0 ? ranking.reasonOf(ranked, place, row, found) : "";
 		return {
-			rows: rows.map((row, i) => result(row, scores.get(shown[i]) ?? 0, value, matches, tables)),
+			rows: rows.map((row, i) => result(row, scores.get(shown[i]) ?? 0, why(row, shown[i]), value, matches, tables)),
 			meta: JSON.stringify(meta).slice(0, -1) + rest + "}",
 			total,
 		};

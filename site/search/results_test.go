@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,6 +16,9 @@ import (
 	"tollbook/site/routes"
 	"tollbook/site/search"
 )
+
+// built is when the directory of the tests was built.
+var built = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // directory is a Source in memory.
 type directory struct {
@@ -51,6 +57,8 @@ func (d *directory) Column(name string) (*search.Column, error) {
 	return search.ParseColumn(name, file, len(d.rows))
 }
 
+func (d *directory) Built() time.Time { return built }
+
 func (d *directory) Rows(places []int32) (parts []site.RowParts, err error) {
 	for _, place := range places {
 		row, err := encode.Row(&d.rows[place])
@@ -85,6 +93,11 @@ func newDirectory() *directory {
 		}
 		if i == 2 {
 			row.Endpoints = row.Endpoints[:1]
+		}
+		row.RiskLevel, row.Assessment.PaymentReady = site.RiskClean, i != 1
+		row.Assessment.LastSuccessAt = new(site.NewTime(built))
+		for k := range row.Endpoints {
+			row.Endpoints[k].Payable = true
 		}
 		d.rows = append(d.rows, row)
 		d.weigher.Add(search.Weigh(search.NewDocument(&row)))
@@ -140,6 +153,30 @@ func TestPage(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.query, diff)
 		}
+	}
+}
+
+// TestBestOrder checks that sort=best has the order of /v1/best, excluded services at the end, and a reason in each row.
+func TestBestOrder(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{"sort=best", "q=speech+to+text&sort=best", "q=best+speech+to+text&read_filters=true",
+		"sort=best&network=BSE", "sort=best&per_page=1&page=3"} {
+		list, _ := get(t, query)
+		if len(list) == 0 {
+			t.Errorf("%s: no results", query)
+		}
+		for _, r := range list {
+			if excluded := r.Slug == "s1"; r.Why == "" || strings.HasPrefix(r.Why, "Not recommended: ") != excluded {
+				t.Errorf("%s: the reason of %s is %q", query, r.Slug, r.Why)
+			}
+		}
+	}
+	list, _ := get(t, "sort=best")
+	if got := []string{list[0].Slug, list[1].Slug, list[2].Slug}; !slices.Equal(got, []string{"s2", "s0", "s1"}) {
+		t.Errorf("the order is %v; want the cheapest first and the excluded one last", got)
+	}
+	if list, _ := get(t, "sort=price"); list[0].Why != "" {
+		t.Errorf("in another order the reason is %q", list[0].Why)
 	}
 }
 

@@ -17,12 +17,15 @@ var columnScript []byte
 //go:embed filterwords.js
 var filterScript []byte
 
+//go:embed best.js
+var rankingScript []byte
+
 //go:embed results.js
 var resultScript []byte
 
 // Script is the JavaScript of the reading half of packages columns, search and results. It declares the constants
-// search, columns, filterWords and results, and needs ScriptTables.
-var Script = slices.Concat(queryScript, columnScript, filterScript, resultScript)
+// search, columns, filterWords, newRanking and results, and needs ScriptTables.
+var Script = slices.Concat(queryScript, columnScript, filterScript, rankingScript, resultScript)
 
 // ScriptTables are the tables that Script reads snapshots by.
 type ScriptTables struct {
@@ -31,6 +34,7 @@ type ScriptTables struct {
 	RowsPerBlock int                        `json:"rows_per_block"`
 	Text         Tables                     `json:"text"`
 	Results      ResultTables               `json:"results"`
+	Formula      formula                    `json:"formula"`
 }
 
 // ResultTables are the tables that Script writes results by.
@@ -42,7 +46,15 @@ type ResultTables struct {
 	MaxNearest   int          `json:"max_nearest"`
 	Advice       string       `json:"advice"` // column of verdicts
 	DoNotPay     string       `json:"do_not_pay"`
+	Best         string       `json:"best"`   // the order of recommendations
+	Wanted       wantedBest   `json:"wanted"` // of services in that order
 	Words        wordTables   `json:"words"`
+}
+
+// wantedBest is the part of wanted that no filter of a search says.
+type wantedBest struct {
+	Prefer string `json:"prefer"`
+	Limit  int    `json:"limit"`
 }
 
 // wordTables are the tables that Script reads words as filters by.
@@ -72,7 +84,8 @@ func NewScriptTables() ScriptTables {
 	t := ScriptTables{Columns: map[string]site.ColumnType{}, Orders: site.ColumnOrders,
 		RowsPerBlock: site.RowsPerBlock, Text: NewTables(), Results: ResultTables{Orders: site.SearchOrders,
 			Facets: routes.Facets, Fields: site.SearchFields, MaxEndpoints: site.MaxResultEndpoints,
-			MaxNearest: maxNearest, Advice: site.ColumnAdvice, DoNotPay: site.AdviceDoNotPay, Words: newWordTables()}}
+			MaxNearest: maxNearest, Advice: site.ColumnAdvice, DoNotPay: site.AdviceDoNotPay, Best: site.OrderBest,
+			Wanted: wantedBest{site.PreferBalanced, routes.MaxRecommendations}, Words: newWordTables()}, Formula: newFormula()}
 	for _, c := range site.Columns {
 		t.Columns[c.Name] = c.Type
 	}

@@ -126,7 +126,7 @@ func (h *handler) cutByRule(s *slot, v *snapshotInfo, snap *output.Snapshot, q r
 	case rule == routes.RuleTrim:
 		cut = func() (cutResponse, error) { return h.trim(snap, q, v.built) }
 	case rule == routes.RuleFind:
-		cut = func() (cutResponse, error) { return h.searchText(snap, index, q) }
+		cut = func() (cutResponse, error) { return h.searchText(snap, index, q, v.built) }
 	case rule == routes.RuleRank:
 		cut = func() (cutResponse, error) { return h.best(snap, q, index, v.built) }
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"tollbook/output"
 	"tollbook/output/archive"
@@ -93,8 +94,9 @@ func (h *handler) sendSearch(w *responseWriter, r *http.Request, v *snapshotInfo
 }
 
 // searchText returns a page of the services whose text matches a query.
-func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query) (cutResponse, error) {
-	rows, meta, err := search.ResultsPage(q, len(index.Slugs), searchSource{termFiles{h, snap, index}})
+func (h *handler) searchText(snap *output.Snapshot, index *routes.Index, q routes.Query, built time.Time) (cutResponse,
+	error) {
+	rows, meta, err := search.ResultsPage(q, len(index.Slugs), searchSource{termFiles{h, snap, index}, built})
 	if err != nil {
 		return cutResponse{}, err
 	}
@@ -113,7 +115,13 @@ func (h *handler) findText(snap *output.Snapshot, index *routes.Index, text stri
 }
 
 // searchSource reads the files of a snapshot for a search.
-type searchSource struct{ termFiles }
+type searchSource struct {
+	termFiles
+	built time.Time
+}
+
+// Built implements search.resultsSource.
+func (s searchSource) Built() time.Time { return s.built }
 
 // Column implements search.resultsSource.
 func (s searchSource) Column(name string) (*search.Column, error) {

@@ -44,7 +44,7 @@ const responses = [];
 for (const { wanted, services, now } of JSON.parse(readFileSync(0)).data) {
 	for (const e of services.flatMap((s) => s.endpoints ?? [])) [e.networks, e.prices] = [e.networks ?? [], e.prices ?? {}];
 	for (const s of services) s.endpoints ??= [];
-	const [list, meta] = await rank(wanted, services, Date.parse(now), async (facts) => facts);
+	const [list, meta] = RANKING.recommend(await RANKING.rank(wanted, services, Date.parse(now), async (facts) => facts));
 	responses.push(frame(null, list.map(results.rowJSON), results.rowJSON(meta)));
 }
 console.log(JSON.stringify(responses));`), 0o600); err != nil {

@@ -105,7 +105,7 @@ func Worker(o Cloudflare) ([]byte, error) {
 	m := serve.NewHTTPPolicy()
 	data := struct {
 		Cloudflare
-		Prefix, Table, Contract, Types, Tables, Search, Script, Best string
+		Prefix, Table, Contract, Types, Tables, Search, Script string
 	}{Cloudflare: o, Tables: strings.Join(tableExtensions(), "|")}
 	var err error
 	fill := func(to *string, v any) {
@@ -130,7 +130,6 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Prefix, o.Prefix)
 	fill(&data.Table, table)
 	fill(&data.Types, routes.ContentTypes())
-	fill(&data.Best, search.NewFormula())
 	tables, marshalErr := json.Marshal(search.NewScriptTables()) // on one line, because they have thousands of items
 	err = errors.Join(err, marshalErr)
 	data.Search = string(tables)

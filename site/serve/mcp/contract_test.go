@@ -60,7 +60,7 @@ func calls(t *testing.T, w *world) []toolCall {
 		{"search_services", values{"per_page": 101}, search + "?per_page=101"},
 		{"search_services", values{"page": -1}, search + "?page=-1"},
 		{"search_services", values{"page": 1.5}, search + "?page=1.5"},
-		{"search_services", values{"sort": "best"}, search + "?sort=best"},
+		{"search_services", values{"sort": "nicest"}, search + "?sort=nicest"},
 		{"search_services", values{"q": strings.Repeat("x", 101)}, search + "?q=" + strings.Repeat("x", 101)},
 		{"search_services", values{"q": "a&sort=uptime#?"}, search + "?q=a%26sort%3Duptime%23%3F&per_page=10"},
 		{"search_services", values{"snapshot": "x"}, search + "?snapshot=x"},

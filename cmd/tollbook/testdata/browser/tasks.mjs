@@ -1,5 +1,7 @@
 // What people come for, from the home page: each task says what is typed and clicked, and which words answer it.
 // Sending a search is a click, as is adding a service by its name. A task takes at most two, unless it names a limit.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { each, fault, figures, given, launch, patience, told, watched } from "./browser.mjs";
 
 const search = (words) => async (page) => {
@@ -15,6 +17,19 @@ const add = (name) => async (page) => {
 // open unfolds a part, which leaves the page's address as it is.
 const open = (words) => Object.assign((page) => page.locator("main summary", { hasText: words }).first().click(), { stays: true });
 const part = (page, id) => page.locator(`main section[aria-labelledby=${id}]`);
+
+// programs is what the programs of the quickstart print that a reader copies, run as they are but for the address.
+const programs = (page) => ({ first: () => ({ innerText: async () => {
+	const canonical = await page.locator("link[rel=canonical]").getAttribute("href");
+	const printed = [];
+	for (const tabs of await page.locator(".quickstart .tabs").all()) {
+		await tabs.getByText("JavaScript", { exact: true }).click();
+		const copied = await tabs.locator(".tab:visible code").first().innerText();
+		const program = copied.replaceAll(new URL(canonical).origin, given.serve);
+		printed.push((await promisify(execFile)("node", ["--input-type=module", "--eval", program])).stdout);
+	}
+	return printed.join("\n");
+} }) });
 
 const tasks = [
 	["Is it safe to pay Tinderbox Tokens?",
@@ -41,6 +56,9 @@ const tasks = [
 	["Where are all prices as CSV, and as a database?",
 		[click("Data")],
 		(page) => part(page, "tables"), /prices.*tollbook\.sqlite contains all tables/s],
+	["Which programs find a service, ask whether it may be paid, and see what changed?",
+		[click("API")],
+		programs, /slug: '[a-z-]+'[^]*advice: \{\s*level: '\w+'[^]*summary: /],
 	["What does an owner copy to show a badge?",
 		[search("firefly embeddings"), click("Firefly Embeddings"), open("show a badge")],
 		(page) => part(page, "badge"), /<img src="[^"]+\/badge\.svg"/, 3],

@@ -48,7 +48,10 @@ function forgetParsed(name, entry) {
 }
 
 const readerOf = (r, snap, index) =>
-  columns.newReader(SEARCH, TEXT, index.slugs.length, (key, parse) => load(r, snap, key, parse), index.slugs);
+  columns.newReader(SEARCH, TEXT, index.slugs.length, (key, parse) => load(r, snap, key, parse), {
+    slugs: index.slugs,
+    built: () => snap.built.getTime(),
+  });
 
 // requestFor returns the request for the columns. No service is gone in a snapshot of an older version, which lacks the
 // column that says so.
@@ -80,7 +83,7 @@ async function scan(r, snap, q, index) {
 
 // searchText returns a page of the services whose text matches.
 async function searchText(r, snap, q, index) {
-  const { rows, meta } = await results.page(SEARCH.results, requestFor(q, snap), readerOf(r, snap, index));
+  const { rows, meta } = await results.page(SEARCH, requestFor(q, snap), readerOf(r, snap, index));
   return frame(q.route.framing, rows, meta);
 }
 
