@@ -17,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -192,7 +191,6 @@ func TestYear(t *testing.T) {
 			then = y.copied()
 		}
 		if y.day%7 == 6 {
-			t.Logf("day %d: %v", y.day, y.lasts)
 			y.measure(t)
 		}
 		if t.Failed() {
@@ -286,12 +284,11 @@ func (y *year) runs(t *testing.T, args ...string) string {
 		y.maybeKill(t, args...)
 	}
 	began := time.Now()
-	p := command(t, y.env(), args...).start(t)
+	p := y.watched(t, args...)
 	if code := p.status(t); code != 0 {
 		t.Fatalf("day %d: tollbook %s: exit %d\n%s", y.day, strings.Join(args, " "), code, p.said())
 	}
 	y.lasts[args[0]] = time.Since(began)
-	y.note(args[0], p)
 	return p.said()
 }
 
@@ -302,11 +299,25 @@ func (y *year) draw(n int) int {
 	return y.rand.IntN(n)
 }
 
-// note records the memory of a command that has ended.
-func (y *year) note(name string, p *program) {
-	if usage, ok := p.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		y.memory[name] = max(y.memory[name], usage.Maxrss<<10)
-	}
+// watched starts a command and records its memory. The system's own figure of a process that has ended is never below
+// the memory of the process that started it.
+func (y *year) watched(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := command(t, y.env(), args...).start(t)
+	go func() {
+		for tick := time.NewTicker(50 * time.Millisecond); ; {
+			select {
+			case <-p.exited:
+				tick.Stop()
+				return
+			case <-tick.C:
+				y.mu.Lock()
+				y.memory[args[0]] = max(y.memory[args[0]], int64(memoryKiB(p.Process.Pid, "VmHWM:"))<<10)
+				y.mu.Unlock()
+			}
+		}
+	}()
+	return p
 }
 
 // crawl visits all services, and writes down which of them saw it.
@@ -340,11 +351,10 @@ func (y *year) crawl(t *testing.T) {
 func (y *year) pull(t *testing.T) {
 	t.Helper()
 	query(t, y.dsn, "DELETE FROM hosts")
-	p := command(t, y.env(), "sources", "pull").start(t)
+	p := y.watched(t, "sources", "pull")
 	if code := p.status(t); code > 1 {
 		t.Fatalf("day %d: sources pull: exit %d\n%s", y.day, code, p.said())
 	}
-	y.note("sources", p)
 }
 
 // restore puts a back-up into a new database, with which the directory goes on.
@@ -532,8 +542,11 @@ func (y *year) measure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.weeks = append(y.weeks, yearWeek{y.day + 1, size, sizeOf(t, y.server.Dir), sizeOf(t, y.data), y.memory})
+	y.mu.Lock()
+	memory := y.memory
 	y.memory = map[string]int64{}
+	y.mu.Unlock()
+	y.weeks = append(y.weeks, yearWeek{y.day + 1, size, sizeOf(t, y.server.Dir), sizeOf(t, y.data), memory})
 	if f := os.Getenv(yearFiguresVariable); f != "" {
 		y.write(t)
 	}
