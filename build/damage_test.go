@@ -100,7 +100,8 @@ var damagedTemplate = postgrestest.New(func(ctx context.Context, dsn string) err
 			'2026-11-01', NULL, false
 			FROM sources, services JOIN endpoints ON service_id = services.id ON CONFLICT DO NOTHING;
 		INSERT INTO voids (change_id, starts_at, ends_at, voided_at, actor, reason, checks, services)
-			VALUES (99, '2026-11-01', '2026-11-02', '2026-11-03', 'anna', 'our line was down', 5, 2);
+			VALUES (nextval(pg_get_serial_sequence('removed_services', 'id')), '2026-11-01', '2026-11-02', '2026-11-03',
+				'anna', 'our line was down', 5, 2);
 		INSERT INTO vantages VALUES ('ams', '2026-11-20 12:00Z'), ('fra', '2026-11-20 12:00Z');
 		INSERT INTO place_findings SELECT id, 'ams', '2026-11-20 12:00Z', false, 'timeout' FROM services;
 		INSERT INTO place_findings SELECT id, 'fra', '2026-11-20 12:00Z', true, NULL FROM services;

@@ -130,8 +130,7 @@ const erasures = `pg_get_serial_sequence('removed_services', 'id')::regclass`
 
 // LastErasure returns the number of the last removal or change of a void, 0 for none.
 func (r *Reader) LastErasure(ctx context.Context) (last int64, err error) {
-	err = r.tx.QueryRow(ctx, `SELECT coalesce(greatest(pg_sequence_last_value(`+erasures+`),
-		(SELECT max(id) FROM removed_services), (SELECT max(change_id) FROM voids)), 0)`).Scan(&last)
+	err = r.tx.QueryRow(ctx, `SELECT coalesce(pg_sequence_last_value(`+erasures+`), 0)`).Scan(&last)
 	if err != nil {
 		return 0, fmt.Errorf("read the number of the last erasure: %w", err)
 	}
