@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
@@ -270,7 +271,9 @@ func (f programFolder) run(t *testing.T, code string, secrets []string) (string,
 	if err := os.WriteFile(filepath.Join(string(f), "sample.mjs"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "--import", "./loopback.mjs", "sample.mjs")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", "--import", "./loopback.mjs", "sample.mjs")
 	cmd.Dir = string(f)
 	cmd.Env = append(os.Environ(), secrets...)
 	out, err := cmd.CombinedOutput()

@@ -138,6 +138,7 @@ if (answer.isError) {
 }
 console.log(JSON.stringify(answer.content));
 await mcp.close();
+process.exit(); // a stream of the server may still be open
 `)
 
 var pythonSetup = parse(`pip install "x402[requests,{{if .EVM}}evm{{else}}svm{{end}}]"`)
