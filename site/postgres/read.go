@@ -143,7 +143,7 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		if err := r.ReadRuns(ctx, checks.FirstDay(now), now, index, all); err != nil {
 			return err
 		}
-		if err := r.ReadFailedDays(ctx, now.Add(-site.GoneAfter), index, all); err != nil {
+		if err := r.ReadFailedDays(ctx, now.Add(-site.GoneAfter), index); err != nil {
 			return err
 		}
 		return r.ReadHours(ctx, now, index, all)

@@ -64,8 +64,16 @@ func TestSumsEqualTheLog(t *testing.T) {
 	}
 }
 
-// TestFailedDays checks that the days of a run that goes on are those on which checks counted and all failed.
+// TestFailedDays checks that the days of a run that goes on are those on which checks counted and all failed. That holds
+// for visits so far apart that each is a run by itself, too. A day counts once its first failure is sealed.
 func TestFailedDays(t *testing.T) {
+	t.Parallel()
+	t.Run("daily", func(t *testing.T) { testFailedDays(t, 24*time.Hour, 2*time.Hour, 1, 60) })
+	t.Run("a day between two runs", func(t *testing.T) { testFailedDays(t, time.Minute, time.Minute, 60, 59) })
+}
+
+func testFailedDays(t *testing.T, interval, later time.Duration, runs, days int) {
+	t.Helper()
 	t.Parallel()
 	db, err := postgres.Open(t.Context(), template.Database(t))
 	if err != nil {
@@ -77,7 +85,7 @@ func TestFailedDays(t *testing.T) {
 	record := func(up, counted bool) {
 		t.Helper()
 		v := visit(due[0], day)
-		v.Check.IsUp, v.Check.Counted, v.Check.IntervalS = up && counted, counted, 24*60*60
+		v.Check.IsUp, v.Check.Counted, v.Check.IntervalS = up && counted, counted, int(interval.Seconds())
 		if !counted {
 			v.Check.UncountedReason = new("auth")
 		} else if v.Check.ConsecutiveFailures = 0; !up {
@@ -89,33 +97,35 @@ func TestFailedDays(t *testing.T) {
 		}
 		due[0].NextCheckAt = v.NextCheckAt
 	}
-	read := func() (runs []checks.FailureRun) {
+	read := func() (list []checks.FailureRun) {
 		t.Helper()
-		if err := db.SealLogs(t.Context(), day.Add(2*time.Hour), 0); err != nil {
+		if err := db.SealLogs(t.Context(), day.Add(later), 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.Read(t.Context(), func(r *postgres.Reader) error {
-			f, err := r.Facts(t.Context(), day.Add(2*time.Hour), 0)
+			f, err := r.Facts(t.Context(), day.Add(later), 0)
 			if err == nil {
-				runs = f.Services[0].Runs
+				list = f.Services[0].Runs
 			}
 			return err
 		}); err != nil {
 			t.Fatal(err)
 		}
-		return runs
+		return list
 	}
 	record(true, true)
 	for i := range 66 {
 		day = day.Add(24 * time.Hour)
 		record(false, i%11 != 3) // six days without a check that counts
 	}
-	if runs := read(); len(runs) != 1 || runs[0].EndedAt != nil || runs[0].FailedDays != 60 {
-		t.Errorf("runs %+v, want one of 60 days that goes on", runs)
+	list := read()
+	if n := len(list); n != runs || list[n-1].EndedAt != nil || list[n-1].FailedDays != days {
+		t.Errorf("%d runs, the last %+v, want %d and %d days that go on", n, list[max(n, 1)-1:], runs,
+			days)
 	}
 	day = day.Add(24 * time.Hour)
 	record(true, true)
-	if runs := read(); len(runs) != 1 || runs[0].EndedAt == nil {
-		t.Errorf("runs %+v, want one that has ended", runs)
+	if list = read(); len(list) != runs || list[runs-1].EndedAt == nil {
+		t.Errorf("%d runs, want %d that have ended", len(list), runs)
 	}
 }

@@ -21,7 +21,7 @@ type FailureRun struct {
 	EndsInGap  bool       // EndedAt is when the state was not known any more; the next counted check came later
 	First      Failure    // what went wrong at FirstAt; empty if that check was not stored
 	Last       Failure    // what went wrong at LastAt
-	FailedDays int        // UTC days since BeganAt on which checks counted and all failed; set by ReadFailedDays
+	FailedDays int        // sealed UTC days since BeganAt on which checks counted and all failed; set by ReadFailedDays
 }
 
 // Failure is what went wrong in a failed check.
@@ -135,29 +135,28 @@ func (r *LogReader) ReadRuns(ctx context.Context, since, now time.Time, services
 }
 
 // ReadFailedDays sets FailedDays of the runs that go on and began before a time. ReadRuns must have read the runs of all
-// services in the index. all says that no other services exist.
-func (r *LogReader) ReadFailedDays(ctx context.Context, before time.Time, services *Index, all bool) error {
-	ids := services.ids
-	if all {
-		ids = nil
+// services in the index.
+func (r *LogReader) ReadFailedDays(ctx context.Context, before time.Time, services *Index) error {
+	var ids []int64
+	var began []time.Time
+	for id, s := range services.services {
+		if n := len(s.Runs); n > 0 && s.Runs[n-1].EndedAt == nil && s.Runs[n-1].BeganAt.Before(before) {
+			ids, began = append(ids, id), append(began, s.Runs[n-1].BeganAt)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
 	}
 	var id int64
-	var first time.Time
 	var days int
 	err := r.each(ctx, `
-		SELECT r.service_id, r.first_at, count(*) FROM failure_runs r
-		JOIN check_days d ON d.service_id = r.service_id AND d.day >= (r.began_at AT TIME ZONE 'UTC')::date
-		WHERE r.ended_at IS NULL AND r.began_at < $1 AND ($2::bigint[] IS NULL OR r.service_id = ANY($2))
-			AND d.counted > 0 AND d.up = 0
-		GROUP BY r.service_id, r.first_at`, []any{&id, &first, &days}, func() {
-		s := services.services[id]
-		if s == nil || len(s.Runs) == 0 {
-			return
-		}
-		if last := &s.Runs[len(s.Runs)-1]; last.FirstAt.Equal(first) {
-			last.FailedDays = days
-		}
-	}, before, ids)
+		SELECT r.id, count(*) FROM unnest($1::bigint[], $2::timestamptz[]) AS r (id, began_at)
+		JOIN check_days d ON d.service_id = r.id AND d.day >= (r.began_at AT TIME ZONE 'UTC')::date
+		WHERE d.counted > 0 AND d.up = 0
+		GROUP BY r.id`, []any{&id, &days}, func() {
+		runs := services.services[id].Runs
+		runs[len(runs)-1].FailedDays = days
+	}, ids, began)
 	if err != nil {
 		return fmt.Errorf("read days of failed checks: %w", err)
 	}
