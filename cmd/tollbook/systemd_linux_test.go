@@ -162,7 +162,8 @@ END
 install -m 644 services.toml /etc/tollbook/services.toml
 systemctl enable --now tollbook-up`, port))
 	base := "http://127.0.0.1:" + port
-	m.until(t, "curl -s -o /dev/null -w '%{http_code}' "+base+"/readyz", "200")
+	ready := func() { m.until(t, "curl -s -o /dev/null -w '%{http_code}' "+base+"/readyz", "200") }
+	ready()
 
 	asUser := func(command string) string { return "cd / && runuser -u tollbook -- " + command }
 	m.run(t, asUser("tollbook services apply --new-categories /etc/tollbook/services.toml"))
@@ -175,7 +176,7 @@ systemctl enable --now tollbook-up`, port))
 
 	m.run(t, "systemctl kill --kill-whom=main --signal=KILL tollbook-up")
 	m.until(t, "systemctl show --property=NRestarts,SubState --value tollbook-up | sort | tr '\\n' ' '", "1 running ")
-	until(t, base+"/readyz", "200 after a kill", func(a answer) bool { return a.status == 200 })
+	ready()
 	if body := get(t, base+"/v1/services").body; !strings.Contains(body, `"name":"Quail Quotes"`) {
 		t.Errorf("after a kill: %s", body)
 	}
