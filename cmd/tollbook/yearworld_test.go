@@ -291,7 +291,7 @@ func (y *year) pay() {
 	y.chain.Add(y.start.AddDate(0, 0, y.day).Add(22 * time.Hour)) // after it, all payments are final
 }
 
-// lyingNode answers for the chain, but leaves out every other event and doubles amounts.
+// lyingNode answers for the chain, but leaves out half of all events and names larger amounts in the others.
 func lyingNode(c *chaintest.Chain) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
