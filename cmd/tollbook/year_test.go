@@ -35,6 +35,10 @@ const (
 	// yearFiguresVariable names a folder for the figures of each week and their chart.
 	yearFiguresVariable = "TOLLBOOK_TEST_YEAR_FIGURES"
 
+	// yearBeforeVariable names an older program, which keeps the clock of asClock, too. It begins the year, until the
+	// present program takes over its database, folder and bucket. .ci/long builds one.
+	yearBeforeVariable = "TOLLBOOK_TEST_YEAR_BEFORE"
+
 	// asClock names the variable that sets the clock of the program.
 	asClock = "TOLLBOOK_TEST_CLOCK"
 
@@ -71,6 +75,8 @@ type year struct {
 	mu   sync.Mutex
 	rand *rand.Rand
 
+	before                string // a program
+	upgrade               int    // the first day of the present program
 	dsn, data, to, config string
 	server                *outputtest.Server
 	lasts                 map[string]time.Duration // a command without a kill
@@ -135,7 +141,7 @@ func TestYear(t *testing.T) {
 		}
 		services = min(200, 24+days)
 	}
-	y := newYear(t, services)
+	y := newYear(t, days, services)
 	voided, saved, restored := days/4, days/2, days/2+3
 	removals := map[int][]int{days / 3: {1}, saved + 1: {14}, days - 3: {services - 1, services - 2}}
 	var dump string
@@ -181,8 +187,8 @@ func TestYear(t *testing.T) {
 			if y.day%5 == 0 {
 				y.runs(t, "prune", "--data", y.data, "--publish-to", y.to)
 			}
-			if y.day%2 == 0 || y.day == days-1 || y.day == restored {
-				y.read(t)
+			if y.day >= y.upgrade && (y.day%2 == 0 || y.day == days-1 || y.day == restored) {
+				y.read(t) // by a server of the present program, which migrates the database
 			}
 		}
 		if y.day == saved {
@@ -218,13 +224,16 @@ func TestYear(t *testing.T) {
 }
 
 // newYear starts everything that a directory of so many services meets, and lists them.
-func newYear(t *testing.T, services int) *year {
+func newYear(t *testing.T, days, services int) *year {
 	t.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	y := &year{start: start, rand: rand.New(rand.NewPCG(41, 0)), chain: chaintest.New(8453, start.Add(-time.Hour)),
 		truth: truth{map[int][]visited{}, map[int][]payment{}}, lasts: map[string]time.Duration{},
 		memory: map[string]int64{}, server: outputtest.Versity(t), data: memoryDir(t), dsn: postgrestest.NewDatabase(t)}
 	y.chain.Finality = 1
+	if y.before = os.Getenv(yearBeforeVariable); y.before != "" {
+		y.upgrade = days / 6 // before the first command that is new
+	}
 	y.to = y.server.Bucket(t)
 	var text strings.Builder
 	for n := range services {
@@ -236,7 +245,7 @@ func newYear(t *testing.T, services int) *year {
 	listed := writeFile(t, "services.toml", []byte(text.String()))
 	config := fmt.Sprintf("[site]\nbase_url = \"https://tollbook.example\"\n[crawl]\nallow_private = [\"127.0.0.1\"]\n"+
 		"host_gap = \"1ms\"\n[[network]]\ncaip2 = \"eip155:8453\"\nrpc = [%s]\nstart = \"2026-01-01\"\n",
-		strings.Join([]string{y.serve(t, lyingNode(y.chain)), y.serve(t, y.chain), y.serve(t, y.chain)}, ", "))
+		strings.Join([]string{y.serve(t, lyingNode(y)), y.serve(t, y.chain), y.serve(t, y.chain)}, ", "))
 	for _, lies := range []bool{false, true} {
 		config += fmt.Sprintf("[[source]]\nname = \"lies-%t\"\nkind = \"x402-discovery\"\naddress = %s\n", lies,
 			y.serve(t, &yearList{y, lies}))
@@ -258,6 +267,16 @@ func (y *year) serve(t *testing.T, h http.Handler) string {
 	return strconv.Quote(s.URL)
 }
 
+// command is a command of the program of the day.
+func (y *year) command(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := command(t, y.env(), args...)
+	if y.day < y.upgrade {
+		p.Path = y.before
+	}
+	return p
+}
+
 // maybeKill runs every twelfth command that may be run again, and kills it at a moment of its usual time.
 func (y *year) maybeKill(t *testing.T, args ...string) (killed bool) {
 	t.Helper()
@@ -268,7 +287,7 @@ func (y *year) maybeKill(t *testing.T, args ...string) (killed bool) {
 	if y.killable++; y.killable%12 != 0 {
 		return false
 	}
-	p := command(t, y.env(), args...).start(t)
+	p := y.command(t, args...).start(t)
 	p.unread()
 	select {
 	case <-time.After(time.Duration(y.draw(int(usual * 3 / 4)))):
@@ -306,7 +325,7 @@ func (y *year) draw(n int) int {
 // the memory of the process that started it.
 func (y *year) watched(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := command(t, y.env(), args...).start(t)
+	p := y.command(t, args...).start(t)
 	go func() {
 		for tick := time.NewTicker(50 * time.Millisecond); ; {
 			select {
