@@ -2,12 +2,14 @@ package objects
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
@@ -74,7 +76,7 @@ func sumOf(data io.ReadSeeker) (string, error) {
 }
 
 // putParts sends a large body. After an error or a crash the parts that arrived are invisible: the same Put continues
-// with them, and Sweep removes them.
+// with those whose bytes are the body's, and Sweep removes them.
 func (b *Bucket) putParts(ctx context.Context, name, key string, body Body, o *PutOptions,
 	opts minio.PutObjectOptions) (etag string, err error) {
 	id, arrived, err := b.unfinishedUpload(ctx, name, key, o)
@@ -93,12 +95,17 @@ func (b *Bucket) putParts(ctx context.Context, name, key string, body Body, o *P
 	for i := range parts {
 		at := int64(i) * partSize
 		size := min(partSize, body.Size()-at)
-		if part, ok := arrived[i+1]; ok && part.Size == size {
-			parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
-			continue
-		}
 		g.Go(func() (err error) {
-			parts[i], err = b.putPart(gctx, name, key, id, i+1, io.NewSectionReader(body, at, size), o)
+			section := io.NewSectionReader(body, at, size)
+			if part, ok := arrived[i+1]; ok && part.Size == size {
+				if same, err := hasETag(section, part.ETag); err != nil {
+					return err
+				} else if same {
+					parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
+					return nil
+				}
+			}
+			parts[i], err = b.putPart(gctx, name, key, id, i+1, section, o)
 			return err
 		})
 	}
@@ -111,9 +118,19 @@ func (b *Bucket) putParts(ctx context.Context, name, key string, body Body, o *P
 	return b.completeUpload(ctx, name, key, id, parts, body.Size())
 }
 
+// hasETag reports whether the ETag of a part is the MD5 of these bytes. Its size says little: versitygw 1.8.0 lists a part
+// whose sender was killed in the middle with the size that was announced. A server whose ETags are something else gets
+// the part again.
+func hasETag(section *io.SectionReader, etag string) (bool, error) {
+	sum := md5.New()
+	if _, err := io.Copy(sum, section); err != nil {
+		return false, err
+	}
+	return strings.EqualFold(strings.Trim(etag, `"`), hex.EncodeToString(sum.Sum(nil))), nil
+}
+
 // unfinishedUpload returns the newest upload of an object that was not completed, with the parts that arrived; id is ""
-// without one. It looks for one only if the caller reads the object back, because the parts may be those of other
-// bytes.
+// without one. It looks for one only if the caller reads the object back.
 func (b *Bucket) unfinishedUpload(ctx context.Context, name, key string, o *PutOptions) (id string,
 	arrived map[int]minio.ObjectPart, err error) {
 	if !o.ReadBack {

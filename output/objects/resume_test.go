@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -86,6 +87,47 @@ func TestPutContinues(t *testing.T) {
 			}
 			if sent, err := put("snapshots/b.zip", 4); sent != 4 || err != nil {
 				t.Errorf("after the sweep: %d parts, %v, want 4", sent, err)
+			}
+		})
+	}
+}
+
+// TestPutMistrustsParts sends a large object over a line that fails within a part. The server may list what arrived as a
+// whole part; the next Put does not make the object of it.
+func TestPutMistrustsParts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []struct {
+		about string
+		start func(testing.TB) *outputtest.Server
+	}{{"versitygw", outputtest.Versity}, {"minio", outputtest.MinIO}} {
+		t.Run(kind.about, func(t *testing.T) {
+			t.Parallel()
+			server := kind.start(t)
+			address := server.Bucket(t)
+			var cut atomic.Bool
+			proxy := newProxy(t, server, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
+				if r.URL.Query().Get("partNumber") == "2" && cut.CompareAndSwap(false, true) {
+					r.Body = struct {
+						io.Reader
+						io.Closer
+					}{io.LimitReader(r.Body, partSize/2), r.Body}
+				}
+				pass.ServeHTTP(w, r)
+			})
+			s, err := OpenStore(address, StoreOptions{Attempts: 1, Getenv: outputtest.Getenv(server.Env(proxy))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			data := make([]byte, 3*partSize)
+			rand.NewChaCha8([32]byte{4}).Read(data)
+			if _, err := s.Put(t.Context(), "a.zip", bytes.NewReader(data), PutOptions{ReadBack: true}); err == nil {
+				t.Fatal("a part was cut, and no error")
+			}
+			if _, err := s.Put(t.Context(), "a.zip", bytes.NewReader(data), PutOptions{ReadBack: true}); err != nil {
+				t.Fatal(err)
+			}
+			if err := Compare(t.Context(), s, "a.zip", bytes.NewReader(data)); err != nil {
+				t.Error(err)
 			}
 		})
 	}
