@@ -3,6 +3,7 @@ package data_test
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -136,5 +137,51 @@ func TestDropParquetRows(t *testing.T) {
 	}
 	if _, err := data.DropParquetRows(bytes.NewReader(file[:100]), 100, &b, table, "name", gone); err == nil {
 		t.Error("a cut file: no error")
+	}
+}
+
+// TestParquetOfAnotherVersion reads files that were written before columns were added, and rewrites them with the
+// columns that they have. A file with a column that is not known yet is an error that names it.
+func TestParquetOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	now := datatest.Table()
+	rows := datatest.Rows(now, 1000)
+	added := slices.IndexFunc(now.Columns, func(c data.Column) bool { return !c.Required }) // in the middle
+	before := *now
+	before.Columns = slices.Delete(slices.Clone(now.Columns), added, added+1)
+	var want, fewer []data.Row
+	for _, r := range rows {
+		lacks := slices.Clone(r)
+		lacks[added] = data.Value{}
+		want, fewer = append(want, lacks), append(fewer, slices.Delete(slices.Clone(r), added, added+1))
+	}
+	file := writeParquet(t, &before, fewer)
+	if diff := cmp.Diff(want, readParquet(t, now, file), sameValues); diff != "" {
+		t.Errorf("rows of an older file (-want +got):\n%.2000s", diff)
+	}
+	var b bytes.Buffer
+	gone := map[string]bool{rows[500][0].Text(): true}
+	changed, err := data.DropParquetRows(bytes.NewReader(file), int64(len(file)), &b, now, "name", gone)
+	if err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	if !bytes.Equal(writeParquet(t, &before, slices.Delete(slices.Clone(fewer), 500, 501)), b.Bytes()) {
+		t.Error("the rewritten file differs from an older one without the row")
+	}
+	file = writeParquet(t, now, rows)
+	_, err = data.OpenParquet(bytes.NewReader(file), int64(len(file)), &before)
+	if name := now.Columns[added].Name; err == nil || !strings.Contains(err.Error(), "column "+name) {
+		t.Errorf("a file of a newer version: %v", err)
+	}
+	required := *now
+	required.Columns = slices.Clone(now.Columns)
+	required.Columns[added].Required = true
+	file = writeParquet(t, &before, fewer)
+	f, err := data.OpenParquet(bytes.NewReader(file), int64(len(file)), &required)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := data.EachParquetRow(f, &required, func(data.Row) error { return nil }); err == nil {
+		t.Error("a required column that the file lacks: no error")
 	}
 }

@@ -11,37 +11,63 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// OpenParquet opens a file of a table.
+// OpenParquet opens a file of a table. A file that an older version wrote may lack columns; it has no others.
 func OpenParquet(r io.ReaderAt, size int64, t *Table) (*parquet.File, error) {
 	f, err := parquet.OpenFile(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", t.Name, err)
 	}
-	if fields := f.Schema().Fields(); len(fields) != len(t.Columns) {
-		return nil, fmt.Errorf("read %s: %d columns, want %d", t.Name, len(fields), len(t.Columns))
+	for _, field := range f.Schema().Fields() {
+		if t.Place(field.Name()) < 0 {
+			return nil, fmt.Errorf("read %s: it has a column %s, which this version does not know; use the version that "+
+				"wrote the file, or a newer one", t.Name, field.Name())
+		}
 	}
 	return f, nil
 }
 
-// EachParquetRow calls do with each row of a file. The row is valid until do returns.
+// columnsOf returns the table with the columns that a file of it has.
+func columnsOf(f *parquet.File, t *Table) *Table {
+	has := *t
+	has.Columns = nil
+	for _, field := range f.Schema().Fields() {
+		has.Columns = append(has.Columns, t.Columns[t.Place(field.Name())])
+	}
+	return &has
+}
+
+// EachParquetRow calls do with each row of a file. The row is valid until do returns. Columns that the file lacks are
+// null.
 func EachParquetRow(f *parquet.File, t *Table, do func(Row) error) error {
-	rows, buffer := make(Row, len(t.Columns)), make([]parquet.Row, batchRows)
+	has := columnsOf(f, t)
+	for _, c := range t.Columns {
+		if c.Required && has.Place(c.Name) < 0 {
+			return fmt.Errorf("read %s: the file lacks the column %s; an older version wrote it", t.Name, c.Name)
+		}
+	}
+	places := make([]int, len(has.Columns))
+	for i, c := range has.Columns {
+		places[i] = t.Place(c.Name)
+	}
+	row, buffer := make(Row, len(t.Columns)), make([]parquet.Row, batchRows)
 	for _, group := range f.RowGroups() {
-		if err := eachOfGroup(group, t, rows, buffer, do); err != nil {
+		if err := eachOfGroup(group, has, places, row, buffer, do); err != nil {
 			return fmt.Errorf("read %s: %w", t.Name, err)
 		}
 	}
 	return nil
 }
 
-func eachOfGroup(group parquet.RowGroup, t *Table, row Row, buffer []parquet.Row, do func(Row) error) error {
+// eachOfGroup calls do with each row of a group. places are those of the file's columns in the row.
+func eachOfGroup(group parquet.RowGroup, has *Table, places []int, row Row, buffer []parquet.Row,
+	do func(Row) error) error {
 	from := group.Rows()
 	defer from.Close()
 	for {
 		n, err := from.ReadRows(buffer)
 		for _, values := range buffer[:n] {
-			for i := range row {
-				row[i] = readParquetValue(&t.Columns[i], values[i])
+			for i, place := range places {
+				row[place] = readParquetValue(&has.Columns[i], values[i])
 			}
 			if err := do(row); err != nil {
 				return err
@@ -80,14 +106,18 @@ func readParquetValue(c *Column, v parquet.Value) Value {
 }
 
 // DropParquetRows writes a file again without the rows whose value of a column is among some, and reports whether it
-// has such rows. Without them it writes nothing.
+// has such rows. Without them it writes nothing. The file keeps the columns that it has.
 func DropParquetRows(old io.ReaderAt, size int64, w io.Writer, t *Table, column string, values map[string]bool) (bool,
 	error) {
 	f, err := OpenParquet(old, size, t)
 	if err != nil {
 		return false, err
 	}
+	t = columnsOf(f, t)
 	place := t.Place(column)
+	if place < 0 {
+		return false, fmt.Errorf("read %s: the file lacks the column %s", t.Name, column)
+	}
 	has, err := hasValue(f, place, values)
 	if err != nil || !has {
 		return false, err
