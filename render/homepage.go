@@ -38,7 +38,7 @@ func (e *Renderer) homeEvent(r *site.ChangeRecord) homeEvent {
 	c := service.NewChange(r, e.unitsOf(r.Slug), e.shared.Networks)
 	event := homeEvent{Kind: c.Kind, Label: c.Label, Slug: c.Slug, Name: c.Name, At: c.ObservedAt}
 	if len(c.Lines) > 0 {
-		event.homeLine = homeLine(c.Lines[0])
+		event.ChangeLine = c.Lines[0]
 	}
 	return event
 }
