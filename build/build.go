@@ -132,7 +132,8 @@ const maxClockBack = 24 * time.Hour
 
 // asOf returns the time as of which a build judges: now, but not before its facts and the snapshot in folder if these
 // are at most maxClockBack later, because the clock was set back. Otherwise a service would have been created, and
-// visited, after its snapshot was built. A time further ahead is that of a clock that was wrong then, and is not followed.
+// visited, after its snapshot was built. A time further ahead is that of a clock that was wrong then, and is not
+// followed.
 func asOf(ctx context.Context, db *postgres.DB, folder *output.Folder, now time.Time) (time.Time, error) {
 	fact, err := db.NewestFact(ctx, now, maxClockBack)
 	if err != nil {

@@ -41,8 +41,8 @@ func (b *Build) PreviousNames() []string {
 	return b.previousZip.Names()
 }
 
-// RetainedSnapshots lists the snapshots of earlier seconds that Prune retains once this one is current, newest first. Running
-// the same build again returns the same list.
+// RetainedSnapshots lists the snapshots of earlier seconds that Prune retains once this one is current, newest first.
+// Running the same build again returns the same list.
 func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	d := b.folder
 	list, err := d.Snapshots()

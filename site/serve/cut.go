@@ -278,8 +278,8 @@ func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, places []i
 	return lines, nil
 }
 
-// columnReader returns the function that reads the columns of a snapshot. A missing column is an error, and so is one of another length. A
-// snapshot of an older version lacks the column of services that are gone; none is gone in it.
+// columnReader returns the function that reads the columns of a snapshot. A missing column is an error, and so is one
+// of another length. A snapshot of an older version lacks the column of services that are gone; none is gone in it.
 func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) search.ColumnReader {
 	n := len(index.Slugs)
 	return func(name string) (*search.Column, error) {
