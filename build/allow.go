@@ -49,7 +49,7 @@ func newAllowance(l *site.Listing) *site.Allowance {
 
 // compareAllowed orders options by price in dollars, those without one last, and then by all other fields.
 func compareAllowed(a, b site.AllowedOption) int {
-	return cmp.Or(compareUSD(a.PriceUSD, b.PriceUSD), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2),
+	return cmp.Or(site.NullsLast(a.PriceUSD, b.PriceUSD, site.Decimal.Compare), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2),
 		cmp.Compare(a.AssetAddress, b.AssetAddress), cmp.Compare(a.PayTo, b.PayTo), compareAtomic(a.Price, b.Price),
 		cmp.Compare(needOf(a), needOf(b)))
 }
@@ -60,18 +60,6 @@ func needOf(o site.AllowedOption) string {
 		return ""
 	}
 	return *o.PriceCondition
-}
-
-func compareUSD(a, b *site.Decimal) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return 1
-	case b == nil:
-		return -1
-	}
-	return a.Rational().Cmp(b.Rational())
 }
 
 func compareAtomic(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

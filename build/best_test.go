@@ -24,7 +24,7 @@ import (
 )
 
 // bestTest is a published sample directory. Its recommendations are computed again from the details of services, with
-// other arithmetic than package best has.
+// other arithmetic than package search has.
 type bestTest struct {
 	t       *testing.T
 	handler http.Handler

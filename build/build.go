@@ -39,7 +39,7 @@ type Options struct {
 	LogDelay  time.Duration // until a row enters a log; longer than a visit takes to be stored
 	Expand    output.Expand
 	Packed    bool  // store a gzip body beside each single file
-	DataRows  int64 // as dataset.Options.DayRows
+	DataRows  int64 // as data.SetOptions.DayRows
 	NoData    bool  // leave out the tables, so that a bench can measure what they cost
 	Site      render.Site
 	FreeHosts listing.FreeHosts     // in addition to the shipped ones
@@ -131,8 +131,9 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 const maxClockBack = 24 * time.Hour
 
 // asOf returns the time as of which a build judges: now, but not before its facts and the snapshot in folder if these
-// are at most maxClockBack later, because the clock was set back. Otherwise a service would have been created, and visited, after
-// its snapshot was built. A time further ahead is that of a clock that was wrong then, and is not followed.
+// are at most maxClockBack later, because the clock was set back. Otherwise a service would have been created, and
+// visited, after its snapshot was built. A time further ahead is that of a clock that was wrong then, and is not
+// followed.
 func asOf(ctx context.Context, db *postgres.DB, folder *output.Folder, now time.Time) (time.Time, error) {
 	fact, err := db.NewestFact(ctx, now, maxClockBack)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tollbook/output/archive"
 )
 
-// Retained is a snapshot that can still be read beside the current one.
+// RetainedSnapshot is a snapshot that can still be read beside the current one.
 type RetainedSnapshot struct {
 	ID    string
 	Bytes int64 // of its zip
@@ -41,8 +41,8 @@ func (b *Build) PreviousNames() []string {
 	return b.previousZip.Names()
 }
 
-// Retained lists the snapshots of earlier seconds that Prune retains once this one is current, newest first. Running
-// the same build again returns the same list.
+// RetainedSnapshots lists the snapshots of earlier seconds that Prune retains once this one is current, newest first.
+// Running the same build again returns the same list.
 func (b *Build) RetainedSnapshots() ([]RetainedSnapshot, error) {
 	d := b.folder
 	list, err := d.Snapshots()

@@ -2,6 +2,7 @@ package render
 
 import (
 	"tollbook/render/card"
+	"tollbook/render/service"
 	"tollbook/site/encode"
 )
 
@@ -10,7 +11,7 @@ func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + 
 
 // ServiceFiles returns the files beside a service's page: its Markdown page, its badge as an image and as JSON, its
 // card for previews of links, the calendar of its incidents, and its feeds.
-func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
+func (e *ServiceRenderer) ServiceFiles(l *service.Text) ([]Asset, error) {
 	b := card.NewBadge(&l.Detail, e.pages.colours)
 	data, err := encode.Line(b)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
+	"tollbook/render/service"
 	"tollbook/site"
 )
 
@@ -290,7 +291,7 @@ func TestAdviceComesFirst(t *testing.T) {
 }
 
 // serviceMarkdown returns the Markdown page of a service.
-func serviceMarkdown(t *testing.T, e *render.Renderer, l *render.ServiceText) string {
+func serviceMarkdown(t *testing.T, e *render.Renderer, l *service.Text) string {
 	t.Helper()
 	page, err := e.ServiceMarkdown(l)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -57,19 +58,19 @@ type changeDay struct {
 
 // changeGroup is the changes of one kind of one service on one day: the newest, and those before it.
 type changeGroup struct {
-	change
-	Earlier []change
+	service.Change
+	Earlier []service.Change
 }
 
 // add adds a change that is older than all others of the day.
-func (d *changeDay) add(c change) {
+func (d *changeDay) add(c service.Change) {
 	for i := range d.Groups {
 		if g := &d.Groups[i]; g.Slug == c.Slug && g.Label == c.Label {
 			g.Earlier = append(g.Earlier, c)
 			return
 		}
 	}
-	d.Groups = append(d.Groups, changeGroup{change: c})
+	d.Groups = append(d.Groups, changeGroup{Change: c})
 }
 
 // ChangesPage returns changes.html: the newest changes of all services, by day.
@@ -83,7 +84,7 @@ func (e *Renderer) ChangesPage() ([]byte, error) {
 		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(display.DayLayout) != date {
 			body.Days = append(body.Days, changeDay{At: r.ObservedAt})
 		}
-		body.Days[len(body.Days)-1].add(e.change(r, u).short(serviceChangeLines))
+		body.Days[len(body.Days)-1].add(service.NewChange(r, u, e.shared.Networks).Short(service.ChangeLines))
 	}
 	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""),
 		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, HasMarkdown: true,

@@ -100,7 +100,7 @@ func (e *Renderer) CoveragePage() ([]byte, error) {
 		body.Volumes = append(body.Volumes, row)
 	}
 	for _, s := range c.CandidateSettlers[:min(len(c.CandidateSettlers), coverageCandidates)] {
-		body.Candidates = append(body.Candidates, coverageCandidate{s, e.network(s.NetworkCAIP2)})
+		body.Candidates = append(body.Candidates, coverageCandidate{s, e.shared.Networks.Chip(s.NetworkCAIP2)})
 	}
 	body.MoreCandidates = len(c.CandidateSettlers) - len(body.Candidates)
 	for _, g := range c.Operators.Groups[:min(len(c.Operators.Groups), coverageGroups)] {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -24,18 +24,8 @@ type homeEvent struct {
 	Label      string
 	Slug, Name string
 	At         site.Time
-	homeLine
+	service.ChangeLine
 	Note string // "+25%", "5 times"
-}
-
-// homeLine is a difference of an endpoint on a network. Either Old or New may be "".
-type homeLine struct {
-	What     string     // "GET /quote", or "3 endpoints"
-	Network  money.Chip // without a label if it does not apply
-	Old, New string
-	OldTitle string // the exact value if Old is shortened or converted
-	NewTitle string
-	Trend    string // "up", "down", or "" for what cannot be compared
 }
 
 // newDay returns the events of the last 24 hours, or the newest changes before.
@@ -85,7 +75,7 @@ func changesSince(s *site.Snapshot, since time.Time, w homeWords) []homeEvent {
 			if !ok {
 				continue // it cannot be compared
 			}
-			e.homeLine, e.Note = price.homeLine, price.Note
+			e.ChangeLine, e.Note = price.ChangeLine, price.Note
 		}
 		if n > 1 {
 			e.Note = strings.TrimPrefix(e.Note+"; "+display.Number(int64(n))+" times", "; ")

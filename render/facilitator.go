@@ -53,7 +53,7 @@ func (e *Renderer) VolumeFiles() []Asset {
 }
 
 func (e *Renderer) volumeDays() money.Days {
-	return money.NewDays(e.snapshot, e.calendar, e.network, facilitatorKey, e.measuredSince)
+	return money.NewDays(e.snapshot, e.calendar, e.shared.Networks.Chip, facilitatorKey, e.shared.MeasuredSince)
 }
 
 // FacilitatorsPage returns facilitators.html, or facilitators/sort=<order>.html: facilitators in an order.
@@ -64,7 +64,7 @@ func (e *Renderer) FacilitatorsPage(order string) ([]byte, error) {
 		Heads: money.NewHeads(order, func(order string) string {
 			return e.pages.href(facilitatorsKey(order)) + "#ranked"
 		}),
-		Growth: money.ListGrowth(s, func(id string) string { return e.network(id).Key })}
+		Growth: money.ListGrowth(s, func(id string) string { return e.shared.Networks.Chip(id).Key })}
 	body.Sorted = money.Sorted(body.Heads)
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
@@ -112,7 +112,7 @@ func (e *Renderer) isUnread(f *site.FacilitatorDetail) bool {
 	for i, s := range f.Settlers {
 		networks[i] = s.NetworkCAIP2
 	}
-	return f.TxCountAll == 0 && e.measuredSince(networks) == nil
+	return f.TxCountAll == 0 && e.shared.MeasuredSince(networks) == nil
 }
 
 type facilitatorBody struct {
@@ -147,7 +147,7 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	body.Measured = own && !body.Unread
 	var networks []string
 	for _, c := range f.Chains {
-		row := facilitatorChain{FacilitatorChain: c, On: e.network(c.NetworkCAIP2)}
+		row := facilitatorChain{FacilitatorChain: c, On: e.shared.Networks.Chip(c.NetworkCAIP2)}
 		for i := range f.Buyers.ByChain {
 			if b := &f.Buyers.ByChain[i]; b.NetworkCAIP2 == c.NetworkCAIP2 && b.TokenAddress == c.TokenAddress {
 				row.Buyers = b
@@ -155,13 +155,13 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		}
 		body.Rows, networks = append(body.Rows, row), append(networks, c.NetworkCAIP2)
 	}
-	body.Bars = chart.NewBars(chart.Volume, f.Timeseries, e.calendar, e.measuredSince(networks))
+	body.Bars = chart.NewBars(chart.Volume, f.Timeseries, e.calendar, e.shared.MeasuredSince(networks))
 	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
-		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
+		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.shared.Networks.Chip(s.NetworkCAIP2)})
 		body.Marked = body.Marked || s.Kind != site.SettlerAccount
 	}
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
-	body.Announced = money.NewSupported(f.Supported, e.facilitatorNetwork)
+	body.Announced = money.NewSupported(f.Supported, e.shared.Networks.Chip)
 	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),
@@ -169,15 +169,4 @@ func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		Description: name + ": volume and settlements of this x402 facilitator on chain, by network and service.",
 		Body:        body,
 	})
-}
-
-// measuredSince returns the earliest time from which one of the networks is measured, nil if none is.
-func (e *ServiceRenderer) measuredSince(networks []string) *site.Time {
-	var since *site.Time
-	for _, id := range networks {
-		if at, measured := e.shared.Since[id]; measured && (since == nil || at.Before(since.Time)) {
-			since = &at
-		}
-	}
-	return since
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -35,7 +36,8 @@ func (e *Renderer) Feeds() ([]Asset, error) {
 		Page:  s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(),
 	}
 	for _, r := range e.snapshot.Changes.Feed {
-		f.Entries = append(f.Entries, e.feedEntry(r, e.change(r, e.unitsOf(r.Slug)), e.verdict(r.Slug)))
+		c := service.NewChange(r, e.unitsOf(r.Slug), e.shared.Networks)
+		f.Entries = append(f.Entries, e.feedEntry(r, c, e.verdict(r.Slug)))
 	}
 	return e.encodeFeed(f, FeedFile, JSONFeedFile)
 }
@@ -63,7 +65,7 @@ func (e *Renderer) unitsOf(slug string) money.Units {
 
 // ServiceFeeds returns the same feeds of one service. They exist before the first change, so that readers can
 // subscribe.
-func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
+func (e *ServiceRenderer) ServiceFeeds(l *service.Text) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
 	f := feedDocument{
@@ -72,7 +74,7 @@ func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 		Page:  e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug),
 		Since: d.CreatedAt.String(),
 	}
-	for i, c := range l.changes[:min(serviceFeedEntries, len(l.changes))] {
+	for i, c := range l.Worded[:min(serviceFeedEntries, len(l.Worded))] {
 		f.Entries = append(f.Entries, e.feedEntry(&l.Changes[i], c, verdictLine(&l.Item)))
 	}
 	for i := range d.Incidents {
@@ -91,7 +93,7 @@ func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 func serviceCalendarKey(slug string) string { return "services/" + slug + "/incidents.ics" }
 
 // serviceCalendar returns the incidents of a service as a calendar.
-func (e *ServiceRenderer) serviceCalendar(l *ServiceText) Asset {
+func (e *ServiceRenderer) serviceCalendar(l *service.Text) Asset {
 	d := &l.Detail
 	c := calendar{Title: display.Name(display.Line(d.Name, display.MaxName)) + ": incidents",
 		About: "When this service was out of order."}
@@ -139,17 +141,17 @@ func (e *ServiceRenderer) encodeFeed(f feedDocument, atom, jsonKey string) ([]As
 	return []Asset{{atom, atomData}, {jsonKey, jsonData}}, err
 }
 
-func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change, verdict string) feedEntry {
+func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c service.Change, verdict string) feedEntry {
 	name := display.Line(r.Name, display.MaxName)
 	if name == "" {
 		name = r.Slug
 	}
 	base := e.pages.site.BaseURL
 	return feedEntry{
-		ID: changeID(r), Title: quote(name) + ": " + differenceTitle(r, c.Label), Time: r.ObservedAt.String(),
+		ID: changeID(r), Title: quote(name) + ": " + service.ChangeTitle(r, c.Label), Time: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug),
 		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
-		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text() + verdict,
+		Tag:  display.Line(r.Type, display.MaxCode), Text: changeText(c.Short(feedLines)) + verdict,
 	}
 }
 
@@ -170,8 +172,8 @@ func quote(s string) string { return "“" + quoteReplacer.Replace(s) + "”" }
 
 var quoteReplacer = strings.NewReplacer("“", `"`, "”", `"`)
 
-// text returns the record as lines of plain text. Text that a service wrote is in quotation marks.
-func (c change) text() string {
+// changeText returns a change as lines of plain text. Text that a service wrote is in quotation marks.
+func changeText(c service.Change) string {
 	var b strings.Builder
 	for _, l := range c.Lines {
 		var place, sides []string

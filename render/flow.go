@@ -50,9 +50,9 @@ func (e *Renderer) flowKey(n *site.FlowNode) string {
 			return facilitatorKey(n.Key)
 		}
 	case site.FlowNetwork:
-		return e.network(n.Key).Key
+		return e.shared.Networks.Chip(n.Key).Key
 	case site.FlowCategory:
-		return e.shared.GroupKeys[n.Key]
+		return e.shared.Categories[n.Key]
 	case site.FlowService:
 		return serviceKey(n.Key)
 	}

@@ -77,7 +77,7 @@ type volumeChange struct {
 	trend      float64
 }
 
-// homeWords are what a page knows and this package does not: how networks and records are shown.
+// homeWords are the groups of the start page, and functions that word networks and records.
 type homeWords struct {
 	Categories, Networks []homeGroup // the largest first
 	Network              func(caip2 string) money.Chip

@@ -11,6 +11,7 @@ import (
 
 	"tollbook/render/chart"
 	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 )
 
@@ -149,7 +150,7 @@ func TestDayHasLargestPriceChange(t *testing.T) {
 		{Network: base, Endpoint: "GET /less", NewPrice: "10000", OldPrice: "100000", AssetName: "USDC"},
 		{Network: base, Endpoint: "GET /same", NewPrice: "10001", OldPrice: "10000", AssetName: "USDC"}}})
 	s := &site.Snapshot{Now: now, Services: []site.Listing{priced("a")}}
-	want := homeEvent{homeLine: homeLine{What: "GET /less", Network: money.Chip{Label: base}, Old: "$0.10", New: "$0.01",
+	want := homeEvent{ChangeLine: service.ChangeLine{What: "GET /less", Network: money.Chip{Label: base}, Old: "$0.10", New: "$0.01",
 		OldTitle: "100,000 atomic units of USDC", NewTitle: "10,000 atomic units of USDC", Trend: "down"}, Note: "−90%"}
 	got, ok := recordedPrice(s, r, words.Network)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(homeEvent{})); !ok || diff != "" {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 )
 
@@ -26,18 +27,18 @@ func (e *Renderer) homePage() *homePage {
 	}
 	return newHome(e.snapshot, e.calendar, homeWords{
 		Categories: groups(bySize(e.categories)), Networks: groups(bySize(e.networks)),
-		Network: e.network,
-		Code:    func(abbreviation string) money.Chip { return e.chips([]string{abbreviation})[0] },
-		Change:  e.homeEvent, Since: e.measuredSince,
+		Network: e.shared.Networks.Chip,
+		Code:    func(abbreviation string) money.Chip { return e.shared.Networks.Chips([]string{abbreviation})[0] },
+		Change:  e.homeEvent, Since: e.shared.MeasuredSince,
 	})
 }
 
 // homeEvent words a record by its first line.
 func (e *Renderer) homeEvent(r *site.ChangeRecord) homeEvent {
-	c := e.change(r, e.unitsOf(r.Slug))
+	c := service.NewChange(r, e.unitsOf(r.Slug), e.shared.Networks)
 	event := homeEvent{Kind: c.Kind, Label: c.Label, Slug: c.Slug, Name: c.Name, At: c.ObservedAt}
 	if len(c.Lines) > 0 {
-		event.homeLine = homeLine(c.Lines[0])
+		event.ChangeLine = c.Lines[0]
 	}
 	return event
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -26,7 +27,7 @@ type incidentBody struct {
 }
 
 // IncidentPages returns the page of each incident of a service's files. IncidentKeys names them.
-func (e *ServiceRenderer) IncidentPages(l *ServiceText) ([]Asset, error) {
+func (e *ServiceRenderer) IncidentPages(l *service.Text) ([]Asset, error) {
 	var pages []Asset
 	for i := range l.Incidents {
 		x := &l.Incidents[i]
@@ -37,7 +38,7 @@ func (e *ServiceRenderer) IncidentPages(l *ServiceText) ([]Asset, error) {
 		name := display.Line(display.Name(l.Detail.Name), display.MaxTitle)
 		key := incidentKey(*x.Incident.ID)
 		data, err := e.render(page{
-			Key: key, Kind: kindIncident, JSON: bareKey("incident", *x.Incident.ID), Now: newestFact(&l.Detail),
+			Key: key, Kind: kindIncident, JSON: bareKey("incident", *x.Incident.ID), Now: service.NewestFact(&l.Detail),
 			Title:       name + ": " + x.Incident.Kind + " from " + x.Incident.StartedAt.UTC().Format(display.MinuteLayout),
 			Description: name + ": " + plain(describeIncident(&x.Incident)),
 			Up:          breadcrumb{"Status", bareKey(statusRoute, "")}, Category: l.Detail.Category, Body: body,

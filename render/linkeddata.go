@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -68,7 +69,7 @@ func (e *Renderer) aboutHome() []entity {
 
 // aboutService returns a service as an API with its price.
 func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
-	return linkedService(d, describe(d), e.address(serviceKey(d.Slug)), e.id(dataID),
+	return linkedService(d, service.Describe(d), e.address(serviceKey(d.Slug)), e.id(dataID),
 		e.address(bareKey("service", d.Slug)))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/render/chart"
 	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 	"tollbook/site/routes"
@@ -104,8 +105,8 @@ func (p *Pages) markdownFuncs() template.FuncMap {
 			text := display.Reasons(&a)
 			return display.Markdown(display.Advice(a.Level, &text), display.MaxLine)
 		},
-		"differences": func(c change) string {
-			return strings.ReplaceAll(syntax.Replace(c.text()), "\n", "; ") // text quotes what services wrote
+		"differences": func(c service.Change) string {
+			return strings.ReplaceAll(syntax.Replace(changeText(c)), "\n", "; ") // text quotes what services wrote
 		},
 		"link":      display.Link,
 		"outcome":   display.PullOutcome,
@@ -162,8 +163,8 @@ type serviceMarkdown struct {
 	Prices        []markdownPrice
 	MoreEndpoints int
 	Failed        []chart.ComplianceResult
-	Documents     []declaration
-	Changes       []change
+	Documents     []service.Document
+	Changes       []service.Change
 }
 
 // markdownPrice is a way to pay an endpoint, or none.
@@ -177,29 +178,30 @@ type markdownPrice struct {
 const markdownEndpoints = 200
 
 // ServiceMarkdown returns services/<slug>/page.md.
-func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) (Asset, error) {
+func (e *ServiceRenderer) ServiceMarkdown(l *service.Text) (Asset, error) {
 	d := &l.Detail
-	body := serviceMarkdown{Detail: d, Passed: l.gradeEvidence.Passed, Total: l.gradeEvidence.Total,
-		MoreEndpoints: max(0, len(d.Endpoints)-markdownEndpoints), Documents: declarations(l.Listing)}
+	body := serviceMarkdown{Detail: d, Passed: l.Grade.Passed, Total: l.Grade.Total,
+		MoreEndpoints: max(0, len(d.Endpoints)-markdownEndpoints), Documents: service.Documents(l.Listing)}
 	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
 		if len(p.Pricing) == 0 {
 			body.Prices = append(body.Prices, markdownPrice{Endpoint: p})
 		}
 		for k := range p.Pricing {
-			body.Prices = append(body.Prices, markdownPrice{p, &p.Pricing[k], e.payment(p.Pricing[k], p.VariableAmount)})
+			way := service.NewPayment(p.Pricing[k], p.VariableAmount, e.shared.Networks)
+			body.Prices = append(body.Prices, markdownPrice{p, &p.Pricing[k], way})
 		}
 	}
-	for _, c := range l.gradeEvidence.Checks {
+	for _, c := range l.Grade.Checks {
 		if !c.Pass {
 			body.Failed = append(body.Failed, c)
 		}
 	}
-	for _, c := range l.changes[:min(serviceChanges, len(l.changes), len(l.Changes))] {
-		body.Changes = append(body.Changes, c.short(serviceChangeLines))
+	for _, c := range l.Worded[:min(service.MaxChanges, len(l.Worded), len(l.Changes))] {
+		body.Changes = append(body.Changes, c.Short(service.ChangeLines))
 	}
 	key := serviceKey(d.Slug)
-	data, err := e.pages.writeMarkdown(&markdownPage{kind: "service", key: key, Now: newestFact(d),
+	data, err := e.pages.writeMarkdown(&markdownPage{kind: "service", key: key, Now: service.NewestFact(d),
 		Title: markdownQuote(display.Markdown(display.Name(d.Name), display.MaxName)),
 		JSON:  e.address(bareKey("service", d.Slug)), Body: body})
 	return Asset{markdownKey(key), data}, err
@@ -241,9 +243,10 @@ func (e *Renderer) markdownPages() (pages []markdownPage) {
 	site.Sort(items, site.OrderNewest)
 	add("services", "Services", listKey(1), bare("services"), map[string]any{"Total": len(items),
 		"Newest": items[:min(PageRows, len(items))]})
-	var changes []change
+	var changes []service.Change
 	for _, r := range s.Changes.Feed {
-		changes = append(changes, e.change(r, e.unitsOf(r.Slug)).short(serviceChangeLines))
+		c := service.NewChange(r, e.unitsOf(r.Slug), e.shared.Networks)
+		changes = append(changes, c.Short(service.ChangeLines))
 	}
 	add("changes", "Changes", bare(changesRoute), bare("changes"), map[string]any{
 		"Total": s.Changes.Meta.WindowTotal, "Changes": changes})
@@ -274,7 +277,7 @@ func (e *Renderer) markdownPages() (pages []markdownPage) {
 				*site.FacilitatorDetail
 				Measured bool
 				Network  func(caip2 string) string
-			}{f, e.isMeasured(f), func(caip2 string) string { return e.network(caip2).Label }})
+			}{f, e.isMeasured(f), func(caip2 string) string { return e.shared.Networks.Chip(caip2).Label }})
 	}
 	return pages
 }

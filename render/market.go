@@ -49,7 +49,8 @@ func (e *Renderer) MarketPage() ([]byte, error) {
 }
 
 func (e *Renderer) market() money.Market {
-	return money.NewMarket(e.snapshot, e.network, func(name string) string { return e.shared.GroupKeys[name] })
+	category := func(name string) string { return e.shared.Categories[name] }
+	return money.NewMarket(e.snapshot, e.shared.Networks.Chip, category)
 }
 
 // pictureSource returns the line below a picture.

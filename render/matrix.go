@@ -6,11 +6,6 @@ import (
 
 const matrixRoute = "facilitator-matrix-page"
 
-// facilitatorNetwork returns a network in the form of package facilitator.
-func (e *ServiceRenderer) facilitatorNetwork(id string) money.FacilitatorNetwork {
-	return money.FacilitatorNetwork(e.network(id))
-}
-
 // MatrixPage returns facilitators/matrix.html: which facilitator settles what where.
 func (e *Renderer) MatrixPage() ([]byte, error) {
 	return e.render(page{
@@ -19,7 +14,7 @@ func (e *Renderer) MatrixPage() ([]byte, error) {
 		Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: "Schemes, networks and tokens that x402 facilitators say they settle, with their uptime, and " +
 			"what they settled on chain.",
-		Body: money.NewMatrix(&e.snapshot.Matrix, e.facilitatorNetwork, func(id string) string {
+		Body: money.NewMatrix(&e.snapshot.Matrix, e.shared.Networks.Chip, func(id string) string {
 			if d := e.facilitators[id]; d != nil {
 				return d.Name
 			}

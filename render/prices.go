@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -42,8 +43,8 @@ func priceEvent(d *site.ServiceDetail, c *site.PriceChange) (homeEvent, *big.Rat
 		return homeEvent{}, nil
 	}
 	ratio := new(big.Rat).Quo(after.Rational(), before.Rational())
-	e := homeEvent{homeLine: homeLine{What: display.Line(c.Endpoint, display.MaxName), Trend: money.Trend(c.OldPrice, c.NewPrice)},
-		Note: money.PriceChange(ratio)}
+	e := homeEvent{Note: money.PriceChange(ratio), ChangeLine: service.ChangeLine{
+		What: display.Line(c.Endpoint, display.MaxName), Trend: money.Trend(c.OldPrice, c.NewPrice)}}
 	u := money.UnitsOf(d)
 	e.Old, e.OldTitle = u.Price(c.Network, c.AssetName, c.OldPrice)
 	e.New, e.NewTitle = u.Price(c.Network, c.AssetName, c.NewPrice)

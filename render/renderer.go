@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"html/template"
-	"regexp"
 	"sort"
 	"strings"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"tollbook/render/lists"
 	"tollbook/render/money"
 	"tollbook/site"
-	"tollbook/site/display"
 )
 
 // Renderer renders the pages of a snapshot. It prepares once what all of them repeat, and is safe for concurrent use.
@@ -89,46 +87,13 @@ func (e *Renderer) renderServiceRows() (map[string]template.HTML, error) {
 		item := &e.snapshot.Services[i].Item
 		b.Reset()
 		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow,
-			row{item, e.chips(item.Networks), e.shared.GroupKeys[item.Category],
+			row{item, e.shared.Networks.Chips(item.Networks), e.shared.Categories[item.Category],
 				e.snapshot.Services[i].Uptime30d}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
 		rows[item.Slug] = template.HTML(b.String()) // escaped by the template
 	}
 	return rows, nil
-}
-
-// chips returns networks by their abbreviations.
-func (e *ServiceRenderer) chips(codes []string) []money.Chip {
-	chips := make([]money.Chip, len(codes))
-	for i, code := range codes {
-		chips[i] = money.Chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
-		if n, ok := e.shared.Codes[code]; ok {
-			chips[i] = money.Chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shared.GroupKeys["\x00"+code]}
-		}
-	}
-	return chips
-}
-
-// network returns a network by its CAIP-2 id. An unknown network is shown by its id.
-func (e *ServiceRenderer) network(id string) money.Chip {
-	if n, ok := e.shared.Networks[id]; ok {
-		return money.Chip{Label: n.Name, Title: n.ID, Key: e.shared.GroupKeys["\x00"+n.Code]}
-	}
-	id = display.Line(id, display.MaxLine)
-	return money.Chip{Label: display.Short(id), Title: id}
-}
-
-// accountForm is what addresses of networks with a known explorer look like. Any other text gets no link.
-var accountForm = regexp.MustCompile(`^[0-9A-Za-z]{20,80}$`)
-
-// accountURL returns the page of an account at a block explorer, "" if there is none.
-func (e *ServiceRenderer) accountURL(network, account string) string {
-	form := e.shared.Networks[network].AddressURL
-	if form == "" || !accountForm.MatchString(account) {
-		return ""
-	}
-	return display.Link(strings.ReplaceAll(form, site.AddressPlace, account))
 }
 
 // Failure returns 500.html, which serve sends if it cannot read a page.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"tollbook/render/chart"
+	"tollbook/render/money"
+	"tollbook/render/service"
 	"tollbook/site"
 )
 
@@ -22,41 +24,28 @@ type ServiceRenderer struct {
 
 // SharedInputs contains everything that the files of every service may show of others than the service and its peers.
 type SharedInputs struct {
-	Site     Site
-	Day      site.Time              // the UTC day of the snapshot
-	Networks map[string]networkName // by CAIP-2 id
-	Codes    map[string]networkName // the same by abbreviation
-	// keys of first pages of groups, by category, or by the abbreviation of a network after a NUL
-	GroupKeys     map[string]string
-	Facilitators  map[string]string    // names, by id
-	Since         map[string]site.Time // since when networks are measured, by id
-	DirectoryCard picture              // of the directory
-	CategoryCards map[string]picture   // of categories
+	service.Directory
+	Site          Site
+	Day           site.Time          // the UTC day of the snapshot
+	Categories    map[string]string  // keys of first pages of categories
+	DirectoryCard picture            // of the directory
+	CategoryCards map[string]picture // of categories
 }
-
-// networkName contains the names of a network, and the URL of an account's page at a block explorer, "" if unknown.
-type networkName struct{ Name, ID, Code, AddressURL string }
 
 // newServiceRenderer returns a renderer with the groups and facilitators of e.
 func (p *Pages) newServiceRenderer(e *Renderer) *ServiceRenderer {
 	s := e.snapshot
-	shared := SharedInputs{
-		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Networks: map[string]networkName{},
-		Codes:     map[string]networkName{},
-		GroupKeys: map[string]string{}, Facilitators: map[string]string{}, Since: map[string]site.Time{},
+	networks := map[string]string{} // keys of first pages, by abbreviation
+	for _, g := range e.networks {
+		networks[g.network.Abbreviation] = g.Key(1)
 	}
-	for _, n := range s.Networks {
-		name := networkName{n.Name, n.ID, n.Abbreviation, ""}
-		if n.AddressURL != nil {
-			name.AddressURL = *n.AddressURL
-		}
-		shared.Networks[n.ID], shared.Codes[n.Abbreviation] = name, name
+	shared := SharedInputs{
+		Directory: service.Directory{Networks: money.NewNetworkNames(s.Networks, networks),
+			Facilitators: map[string]string{}, Since: map[string]site.Time{}},
+		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Categories: map[string]string{},
 	}
 	for _, g := range e.categories {
-		shared.GroupKeys[g.name] = g.Key(1)
-	}
-	for _, g := range e.networks {
-		shared.GroupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
+		shared.Categories[g.name] = g.Key(1)
 	}
 	for i := range s.Facilitators {
 		shared.Facilitators[s.Facilitators[i].FacilitatorID] = s.Facilitators[i].Name

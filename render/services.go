@@ -139,7 +139,7 @@ const statusRoute = "status-page"
 // StatusPage returns status.html: the overall state, incidents, and services by category.
 func (e *Renderer) StatusPage() ([]byte, error) {
 	body := newStatusPage(e.snapshot)
-	body.Href = func(category string) string { return e.shared.GroupKeys[category] }
+	body.Href = func(category string) string { return e.shared.Categories[category] }
 	return e.render(page{
 		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status",
 		HasMarkdown: true, Atom: IncidentsFeed, Feed: site.IncidentsFile, Body: body,

@@ -56,10 +56,10 @@ func SortForPage(list []*Listing, order string) {
 	slices.SortFunc(list, func(a, b *Listing) int {
 		switch order {
 		case OrderUptime:
-			return cmp.Or(nullsLast(b.Uptime30d, a.Uptime30d, cmp.Compare[float64], true),
+			return cmp.Or(NullsLast(a.Uptime30d, b.Uptime30d, largestFirst),
 				strings.Compare(a.Item.Slug, b.Item.Slug))
 		case OrderResponse:
-			return cmp.Or(nullsLast(a.Item.AvgResponseTimeMS, b.Item.AvgResponseTimeMS, cmp.Compare[int], false),
+			return cmp.Or(NullsLast(a.Item.AvgResponseTimeMS, b.Item.AvgResponseTimeMS, cmp.Compare[int]),
 				strings.Compare(a.Item.Slug, b.Item.Slug))
 		}
 		return CompareBy(order)(&a.Item, &b.Item)
@@ -107,10 +107,10 @@ func Sort(items []*ServiceListItem, order string) {
 var comparators = map[string]func(a, b *ServiceListItem) int{
 	OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
 	OrderUptime: func(a, b *ServiceListItem) int {
-		return nullsLast(b.Uptime24h, a.Uptime24h, cmp.Compare[float64], true)
+		return NullsLast(a.Uptime24h, b.Uptime24h, largestFirst)
 	},
 	OrderCheapest: func(a, b *ServiceListItem) int {
-		return nullsLast(a.MinPriceUSD, b.MinPriceUSD, Decimal.Compare, false)
+		return NullsLast(a.MinPriceUSD, b.MinPriceUSD, Decimal.Compare)
 	},
 	OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
 }
@@ -127,20 +127,18 @@ func CompareBy(order string) func(a, b *ServiceListItem) int {
 	}
 }
 
-// nullsLast compares two values that may be nil. swapped means that the caller exchanged them to sort in descending
-// order.
-func nullsLast[T any](a, b *T, compare func(a, b T) int, swapped bool) int {
-	last := 1
-	if swapped {
-		last = -1
-	}
+// NullsLast compares two values that may be nil. A nil is after all others, in a descending order too.
+func NullsLast[T any](a, b *T, compare func(a, b T) int) int {
 	switch {
 	case a == nil && b == nil:
 		return 0
 	case a == nil:
-		return last
+		return 1
 	case b == nil:
-		return -last
+		return -1
 	}
 	return compare(*a, *b)
 }
+
+// largestFirst compares two values for a descending order.
+func largestFirst(a, b float64) int { return cmp.Compare(b, a) }

@@ -13,7 +13,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// newFacilitator judges a facilitator, without the services that it settles for. facilitator.Services adds those.
+// newFacilitator judges a facilitator, without the services that it settles for: revenue.FacilitatorServices adds them.
 func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
 	item, byNetwork := newFacilitatorItem(f, now)
 	d := site.FacilitatorDetail{

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"time"
@@ -86,6 +87,26 @@ func (o *directoryOptions) validate() error {
 		}
 	}
 	return cmp.Or(o.siteOptions.validate(), o.retentionOptions.validate(), o.synthesisOptions.validate())
+}
+
+// start reads the networks and sources of the configuration, and passes them to command. It returns nil if the command is
+// stopped while it starts.
+func (o *directoryOptions) start(
+	ctx context.Context, c *settings.Configuration, command func([]settings.Network, []pull.Source) error,
+) error {
+	list, err := o.networks(c.Networks)
+	if err != nil {
+		return err
+	}
+	sources, err := settings.ReadSources(c.Sources)
+	if err != nil {
+		return err
+	}
+	err = command(list, sources)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // networks returns the networks to index, which may be none.

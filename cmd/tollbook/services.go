@@ -1,5 +1,5 @@
 // This part of the package contains the commands on listed services. It must never contain a rule: what a list means
-// is decided by package servicelist.
+// is decided by package crawl/list.
 
 package main
 

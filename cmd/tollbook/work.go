@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -68,19 +67,9 @@ EXIT STATUS
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := o.networks(c.Networks)
-			if err != nil {
-				return err
-			}
-			sources, err := settings.ReadSources(c.Sources)
-			if err != nil {
-				return err
-			}
-			err = runWork(cmd.Context(), o, list, sources, cmd.OutOrStdout())
-			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // stopped during the start
-			}
-			return err
+			return o.start(cmd.Context(), c, func(list []settings.Network, sources []pull.Source) error {
+				return runWork(cmd.Context(), o, list, sources, cmd.OutOrStdout())
+			})
 		},
 	}
 	o.AddFlags(cmd.Flags())

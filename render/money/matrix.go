@@ -19,12 +19,6 @@ const (
 	maxSupported    = 100
 )
 
-// FacilitatorNetwork is a network as a page shows it.
-type FacilitatorNetwork struct {
-	Label, Title string
-	Key          string // key of the network's page, "" without
-}
-
 // matrix is the body of the page of the matrix.
 type matrix struct {
 	Polled   []polled
@@ -45,7 +39,7 @@ type polled struct {
 // matrixKind is a kind of payment with the facilitators that announce it.
 type matrixKind struct {
 	site.MatrixKind
-	On    FacilitatorNetwork
+	On    Chip
 	Names []facilitatorName
 	More  int
 }
@@ -53,7 +47,7 @@ type matrixKind struct {
 // matrixToken is a token with the facilitators that settled payments in it.
 type matrixToken struct {
 	site.MatrixToken
-	On    FacilitatorNetwork
+	On    Chip
 	Names []facilitatorName
 	More  int
 }
@@ -63,9 +57,9 @@ type facilitatorName struct{ FacilitatorID, Name string }
 
 // supportGrid is which facilitator supports which network: a column per network, a row per facilitator.
 type supportGrid struct {
-	Networks []FacilitatorNetwork // main networks, those of the most facilitators first
-	More     int                  // networks that are left out
-	Rows     []supportRow         // facilitators that support the most networks first, then by id
+	Networks []Chip       // main networks, those of the most facilitators first
+	More     int          // networks that are left out
+	Rows     []supportRow // facilitators that support the most networks first, then by id
 }
 
 // supportRow is a facilitator with a cell per network.
@@ -81,9 +75,9 @@ type supportCell struct{ IsAnnounced, IsSettled bool }
 const maxGridNetworks = 10
 
 // newGrid returns the grid of the kinds that facilitators announce on main networks and of the tokens they settled.
-func newGrid(m *site.FacilitatorMatrix, network func(id string) FacilitatorNetwork, name func(id string) string) (
+func newGrid(m *site.FacilitatorMatrix, network func(id string) Chip, name func(id string) string) (
 	g supportGrid) {
-	cells, networks := map[[2]string]supportCell{}, map[string]FacilitatorNetwork{}
+	cells, networks := map[[2]string]supportCell{}, map[string]Chip{}
 	byNetwork, byFacilitator := map[string]int{}, map[string]int{}
 	add := func(on, label string, facilitators []string, add supportCell) {
 		networks[on] = named(network(on), label)
@@ -126,7 +120,7 @@ func newGrid(m *site.FacilitatorMatrix, network func(id string) FacilitatorNetwo
 }
 
 // NewMatrix returns the body of the page. name returns the name of a facilitator, "" for none.
-func NewMatrix(m *site.FacilitatorMatrix, network func(id string) FacilitatorNetwork, name func(id string) string) matrix {
+func NewMatrix(m *site.FacilitatorMatrix, network func(id string) Chip, name func(id string) string) matrix {
 	var body matrix
 	names := func(ids []string) (list []facilitatorName, more int) {
 		for _, id := range ids[:min(len(ids), maxFacilitators)] {
@@ -163,7 +157,7 @@ func NewMatrix(m *site.FacilitatorMatrix, network func(id string) FacilitatorNet
 }
 
 // named returns a network with its name, which a network without a page may lack: no service asks to be paid there.
-func named(n FacilitatorNetwork, name string) FacilitatorNetwork {
+func named(n Chip, name string) Chip {
 	if n.Key == "" && name != n.Title {
 		n.Label = name
 	}
@@ -196,7 +190,7 @@ type Supported struct {
 // supportedKind is a kind of payment.
 type supportedKind struct {
 	site.SupportedKind
-	On FacilitatorNetwork
+	On Chip
 }
 
 // supportedSigner is an account.
@@ -206,7 +200,7 @@ type supportedSigner struct {
 }
 
 // NewSupported returns the rows of what a facilitator answers; none if it was never asked.
-func NewSupported(s *site.FacilitatorSupported, network func(id string) FacilitatorNetwork) Supported {
+func NewSupported(s *site.FacilitatorSupported, network func(id string) Chip) Supported {
 	var body Supported
 	if s == nil {
 		return body

@@ -8,12 +8,6 @@ import (
 	"tollbook/site/display"
 )
 
-// Chip is the name of a network, with its code or id as title.
-type Chip struct {
-	Label, Title string
-	Key          string // key of the network's page, "" without
-}
-
 // Network is the part of a network's page about payments.
 type Network struct {
 	Coverage *site.NetworkCoverage // nil unless the network is measured

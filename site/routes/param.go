@@ -22,7 +22,7 @@ const (
 	RuleScan    Rule = "scan"    // the services that columns select and order, then cut as a window
 	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
 	RuleFind    Rule = "find"    // the services whose text matches, filtered and ordered by columns
-	RuleRank    Rule = "rank"    // the services that package best ranks by columns and rows
+	RuleRank    Rule = "rank"    // the services that package search ranks by columns and rows
 
 	// RuleCatalogue is the rule for the rows of the catalogue that its columns select.
 	RuleCatalogue Rule = "catalogue"

@@ -141,14 +141,4 @@ func compare(a, b *candidate, priceA, priceB *site.Decimal) int {
 }
 
 // comparePrices orders nil last.
-func comparePrices(a, b *site.Decimal) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return 1
-	case b == nil:
-		return -1
-	}
-	return a.Compare(*b)
-}
+func comparePrices(a, b *site.Decimal) int { return site.NullsLast(a, b, site.Decimal.Compare) }

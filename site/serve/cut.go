@@ -278,8 +278,8 @@ func (h *handler) allowed(snap *output.Snapshot, index *routes.Index, places []i
 	return lines, nil
 }
 
-// columnReader returns the Reader of a snapshot. A missing column is an error, and so is one of another length. A
-// snapshot of an older version lacks the column of services that are gone; none is gone in it.
+// columnReader returns the function that reads the columns of a snapshot. A missing column is an error, and so is one
+// of another length. A snapshot of an older version lacks the column of services that are gone; none is gone in it.
 func (h *handler) columnReader(snap *output.Snapshot, index *routes.Index) search.ColumnReader {
 	n := len(index.Slugs)
 	return func(name string) (*search.Column, error) {
@@ -464,7 +464,7 @@ func findElements(b []byte) (starts []int, end int) {
 	return nil, -1
 }
 
-// best returns the recommendations for a request, by the rule of package best.
+// best returns the recommendations for a request, as search.FindBest does.
 func (h *handler) best(snap *output.Snapshot, q routes.Query, index *routes.Index, built time.Time) (cutResponse,
 	error) {
 	list, meta, err := search.FindBest(q, search.BestSource{

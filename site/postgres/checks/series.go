@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"tollbook/site"
 	"tollbook/site/change"
 	"tollbook/site/postgres/rows"
 )
@@ -169,8 +170,8 @@ func priceSpans(rows []priceRow) []PriceSpan {
 	slices.SortFunc(spans, func(a, b span) int {
 		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
 			untilLast(a.last, b.last),
-			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset),
-			cmp.Compare(a.Protocol, b.Protocol), nullsLast(a.Extra, b.Extra))
+			site.NullsLast(a.NetworkCAIP2, b.NetworkCAIP2, strings.Compare), cmp.Compare(a.Asset, b.Asset),
+			cmp.Compare(a.Protocol, b.Protocol), site.NullsLast(a.Extra, b.Extra, strings.Compare))
 	})
 	out := make([]PriceSpan, len(spans))
 	for i := range spans {
@@ -238,7 +239,7 @@ func samePrefix(rows []priceRow, p priceRow) []priceRow {
 }
 
 func compareWays(a, b priceRow) int {
-	return cmp.Or(cmp.Compare(a.scheme, b.scheme), nullsLast(a.caip2, b.caip2), cmp.Compare(a.asset, b.asset))
+	return cmp.Or(cmp.Compare(a.scheme, b.scheme), site.NullsLast(a.caip2, b.caip2, strings.Compare), cmp.Compare(a.asset, b.asset))
 }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -249,16 +250,4 @@ func untilLast(a, b time.Time) int {
 		return -a.Compare(b)
 	}
 	return a.Compare(b)
-}
-
-func nullsLast(a, b *string) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return 1
-	case b == nil:
-		return -1
-	}
-	return cmp.Compare(*a, *b)
 }

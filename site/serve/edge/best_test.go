@@ -17,7 +17,7 @@ import (
 // vectorDecimals matches the decimals of a vector, which JavaScript must not read as numbers.
 var vectorDecimals = regexp.MustCompile(`("(?:price|dearest_usd|organic_volume_usd_30d|max_price_usd|[A-Z]{3})":)([0-9.]+)`)
 
-// TestBest checks that the worker answers every vector of package best with the same bytes.
+// TestBest checks that the worker answers every vector of search.FindBest with the same bytes.
 func TestBest(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {

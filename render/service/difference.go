@@ -1,8 +1,4 @@
-// This file words what a change record says of grades, verdicts and sources, in lines and in a title.
-//
-// It owns these words. It must never know a page.
-
-package render
+package service
 
 import (
 	"encoding/json"
@@ -31,8 +27,8 @@ func differenceLines(r *site.ChangeRecord) []differenceLine {
 	return nil
 }
 
-// differenceTitle returns what a record says, in a few words. label names its type.
-func differenceTitle(r *site.ChangeRecord, label string) string {
+// ChangeTitle returns what a record says, in a few words. label names its type.
+func ChangeTitle(r *site.ChangeRecord, label string) string {
 	switch r.Type {
 	case site.GradeChanged:
 		if lines := gradeLines(r.Summary); len(lines) > 0 {

@@ -1,4 +1,4 @@
-package render
+package service
 
 import (
 	"encoding/json"
@@ -9,18 +9,18 @@ import (
 	"tollbook/site/display"
 )
 
-// change is a change record as pages show it.
-type change struct {
+// Change is a change record as pages show it.
+type Change struct {
 	Slug, Name string
 	ObservedAt site.Time
 	Kind       string // the type of the record, "" for an unknown one
 	Label      string
-	Lines      []changeLine
+	Lines      []ChangeLine
 	More       int // number of lines that are not shown
 }
 
-// changeLine is a difference of an endpoint on a network. Either Old or New may be "".
-type changeLine struct {
+// ChangeLine is a difference of an endpoint on a network. Either Old or New may be "".
+type ChangeLine struct {
 	What     string     // "GET /quote", or "3 endpoints"
 	Network  money.Chip // without a label if it does not apply
 	Old, New string
@@ -29,8 +29,8 @@ type changeLine struct {
 	Trend    string // "up", "down", or "" for prices that cannot be compared
 }
 
-// serviceChangeLines limits the lines of a record.
-const serviceChangeLines = 12
+// ChangeLines limits the lines of a record on a page.
+const ChangeLines = 12
 
 var changeLabels = map[string]string{
 	site.PriceChanged:   "Price",
@@ -42,26 +42,26 @@ var changeLabels = map[string]string{
 	site.VerdictChanged: "Verdict",
 }
 
-// change words a record. A record whose summary cannot be read has no lines; it is shown nevertheless, because
-// something changed.
-func (e *ServiceRenderer) change(r *site.ChangeRecord, u money.Units) change {
-	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
+// NewChange words a record of a service whose prices have the units u. A record whose summary cannot be read has no
+// lines; it is shown nevertheless, because something changed.
+func NewChange(r *site.ChangeRecord, u money.Units, networks money.NetworkNames) Change {
+	c := Change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
 	}
 	switch r.Type {
 	case site.PriceChanged:
-		c.Lines = e.priceLines(r.Summary, u)
+		c.Lines = priceLines(r.Summary, u, networks)
 		c.More = omittedFrom(r.Summary)
 	case site.PayToChanged:
-		c.Lines = e.recipientLines(r.Summary)
+		c.Lines = recipientLines(r.Summary, networks)
 		c.More = omittedFrom(r.Summary)
 	case site.SchemaChanged:
-		c.Lines = e.schemaLines(r.Summary)
+		c.Lines = schemaLines(r.Summary, networks)
 		c.More = omittedFrom(r.Summary)
 	default:
 		for _, l := range differenceLines(r) {
-			c.Lines = append(c.Lines, changeLine{What: l.What, Old: l.Old, New: l.New})
+			c.Lines = append(c.Lines, ChangeLine{What: l.What, Old: l.Old, New: l.New})
 		}
 	}
 	return c
@@ -76,22 +76,22 @@ func omittedFrom(summary json.RawMessage) int {
 	return max(0, s.Omitted.Differences)
 }
 
-// short returns the change with at most limit lines.
-func (c change) short(limit int) change {
+// Short returns the change with at most limit lines.
+func (c Change) Short(limit int) Change {
 	if len(c.Lines) > limit {
 		c.Lines, c.More = c.Lines[:limit], c.More+len(c.Lines)-limit
 	}
 	return c
 }
 
-func (e *ServiceRenderer) priceLines(summary json.RawMessage, u money.Units) []changeLine {
+func priceLines(summary json.RawMessage, u money.Units, networks money.NetworkNames) []ChangeLine {
 	var s site.PriceSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
 	}
-	var lines []changeLine
+	var lines []ChangeLine
 	for _, p := range s.PriceChanges {
-		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network),
+		l := ChangeLine{What: display.Line(p.Endpoint, display.MaxName), Network: networks.Chip(p.Network),
 			Trend: money.Trend(p.OldPrice, p.NewPrice)}
 		l.Old, l.OldTitle = u.Price(p.Network, p.AssetName, p.OldPrice)
 		l.New, l.NewTitle = u.Price(p.Network, p.AssetName, p.NewPrice)
@@ -101,7 +101,7 @@ func (e *ServiceRenderer) priceLines(summary json.RawMessage, u money.Units) []c
 }
 
 // recipientLines returns one line for all endpoints with the same change on a network.
-func (e *ServiceRenderer) recipientLines(summary json.RawMessage) []changeLine {
+func recipientLines(summary json.RawMessage, networks money.NetworkNames) []ChangeLine {
 	var s site.PayToSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -112,11 +112,11 @@ func (e *ServiceRenderer) recipientLines(summary json.RawMessage) []changeLine {
 		}
 		return display.Line(site.Abbreviate(*address), display.MaxName), display.Line(*address, display.MaxLine)
 	}
-	var lines []changeLine
+	var lines []ChangeLine
 	var endpoints []int // of each line
 	at := map[[3]string]int{}
 	for _, c := range s.PayToChanges {
-		l := changeLine{What: display.Line(c.Endpoint, display.MaxName), Network: e.network(c.Network)}
+		l := ChangeLine{What: display.Line(c.Endpoint, display.MaxName), Network: networks.Chip(c.Network)}
 		l.Old, l.OldTitle = short(c.OldPayTo)
 		l.New, l.NewTitle = short(c.NewPayTo)
 		k := [3]string{c.Network, l.OldTitle, l.NewTitle}
@@ -131,38 +131,38 @@ func (e *ServiceRenderer) recipientLines(summary json.RawMessage) []changeLine {
 	return lines
 }
 
-func (e *ServiceRenderer) schemaLines(summary json.RawMessage) []changeLine {
+func schemaLines(summary json.RawMessage, networks money.NetworkNames) []ChangeLine {
 	var s site.SchemaSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
 	}
-	var lines []changeLine
+	var lines []ChangeLine
 	for _, endpoint := range s.EndpointsAdded {
-		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), New: "endpoint added"})
+		lines = append(lines, ChangeLine{What: display.Line(endpoint, display.MaxName), New: "endpoint added"})
 	}
 	for _, endpoint := range s.EndpointsRemoved {
-		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), Old: "endpoint removed"})
+		lines = append(lines, ChangeLine{What: display.Line(endpoint, display.MaxName), Old: "endpoint removed"})
 	}
 	for _, line := range s.SchemaAdded {
-		l := e.schemaLine(line)
+		l := schemaLine(line, networks)
 		l.New, l.NewTitle = l.Old, l.OldTitle
 		l.Old, l.OldTitle = "", ""
 		lines = append(lines, l)
 	}
 	for _, line := range s.SchemaRemoved {
-		lines = append(lines, e.schemaLine(line))
+		lines = append(lines, schemaLine(line, networks))
 	}
 	return lines
 }
 
 // schemaLine parses "<METHOD> <path> <scheme> <network> <asset> <assetName> …". Old of the result is the way to pay.
-func (e *ServiceRenderer) schemaLine(s string) changeLine {
+func schemaLine(s string, networks money.NetworkNames) ChangeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
-		return changeLine{Old: display.Line(s, display.MaxName)}
+		return ChangeLine{Old: display.Line(s, display.MaxName)}
 	}
-	return changeLine{
-		What: display.Line(f[0]+" "+f[1], display.MaxName), Network: e.network(f[3]),
+	return ChangeLine{
+		What: display.Line(f[0]+" "+f[1], display.MaxName), Network: networks.Chip(f[3]),
 		Old: display.Line(f[2]+" in "+display.Asset(f[5]), display.MaxName), OldTitle: display.Line(s, display.MaxLine),
 	}
 }

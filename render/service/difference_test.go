@@ -1,4 +1,4 @@
-package render
+package service
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"tollbook/site"
 )
 
-func TestRecords(t *testing.T) {
+func TestChangeTitle(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		kind    string
@@ -50,7 +50,7 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &site.ChangeRecord{Type: test.kind, Summary: summary}
-		if got := differenceTitle(r, "Grade"); got != test.title {
+		if got := ChangeTitle(r, "Grade"); got != test.title {
 			t.Errorf("title of %s: %q, want %q", summary, got, test.title)
 		}
 		if diff := cmp.Diff(test.lines, differenceLines(r)); diff != "" {

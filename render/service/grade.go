@@ -1,7 +1,4 @@
-// This file makes what a page shows of a grade: the checks behind it, its warnings, and endpoints that could not be
-// judged. It must never know a route or a template.
-
-package render
+package service
 
 import (
 	"html/template"
@@ -19,8 +16,8 @@ const (
 	maxUnprobeable = 12
 )
 
-// gradeEvidence is the evidence of a grade, and the endpoints that could not be judged.
-type gradeEvidence struct {
+// Grade is the evidence of a grade, and the endpoints that could not be judged.
+type Grade struct {
 	Checks       []chart.ComplianceResult
 	Warnings     []site.EvidenceWarning
 	MoreWarnings int
@@ -66,10 +63,10 @@ func railChecks(r *site.Rail) (list []chart.ComplianceResult) {
 	return list
 }
 
-// newGrade returns the evidence of a service's grade. json is the address of the evidence, methodology that of the
+// NewGrade returns the evidence of a service's grade. json is the address of the evidence, methodology that of the
 // page with the rules.
-func newGrade(l *site.Listing, json, methodology string) gradeEvidence {
-	g := gradeEvidence{JSON: json}
+func NewGrade(l *site.Listing, json, methodology string) Grade {
+	g := Grade{JSON: json}
 	compliance := &l.Detail.Assessment.Compliance
 	if _, why, _ := strings.Cut(compliance.GradeReason, ": "); !strings.HasSuffix(why, "checks pass") {
 		g.Limit = display.Reason(why)
