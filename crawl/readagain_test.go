@@ -173,7 +173,7 @@ func (n *readAgainNetwork) directory(t *testing.T) *memory {
 func (n *readAgainNetwork) config(t *testing.T, h http.Handler) chain.Network {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return chain.Network{ID: n.id, RPC: []string{server.URL + "/node"}}
+	return chain.Network{ID: n.id, RPC: []string{server.URL}}
 }
 
 // dying ends a context at a request.
