@@ -171,10 +171,13 @@ func (r *Replacement) NewSettlers(context.Context, string) ([]ScanSettler, error
 
 // OpenScans begins the stretch at a block, or later at the first one that was read before. If the block is in the
 // middle of a stored range that counts, the stretch begins with this range.
-func (r *Replacement) OpenScans(ctx context.Context, _ string, _ []ScanSettler, first int64, _ time.Time,
+func (r *Replacement) OpenScans(ctx context.Context, _ string, _ []ScanSettler, first int64, firstTime time.Time,
 	_ int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if firstTime.Before(r.from) { // the chain's head
+		return fmt.Errorf("its last final block is of %s, before that day", firstTime.UTC().Format(time.RFC3339))
+	}
 	err := r.conn.QueryRow(ctx, `SELECT coalesce((SELECT min(r.first) FROM ranges r JOIN scans s ON s.id = r.scan_id
 			WHERE r.chain_id = c.id AND s.counts AND r.first <= $2 AND r.last >= $2), greatest($2, c.counted_from))
 		FROM chains c WHERE c.id = $1`, r.chain, first).Scan(&r.scans.first)
