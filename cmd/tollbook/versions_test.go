@@ -251,7 +251,7 @@ func readVersion(t *testing.T, writer, reader programVersion) (compared int) {
 var (
 	// requestID is what differs between two answers of one server, too.
 	requestID = regexp.MustCompile(`"request_id": ?"[^"]*",?|[0-9a-f]{8}-[0-9a-f-]{27}`)
-	foundLink = regexp.MustCompile(`services/[a-z0-9-]+"`)
+	foundLink = regexp.MustCompile(`/services/[a-z0-9-]+(?:\.html)?"`)
 	// took are times of day and durations of a report.
 	took = regexp.MustCompile(`"(seconds|took|duration|elapsed|age|age_s)[a-z_]*": ?[^,}\n]*,?`)
 )
