@@ -156,9 +156,12 @@ func (r *Replacement) apply(ctx context.Context, tx pgx.Tx, now time.Time, done 
 	if err := runSteps(ctx, tx, []step{
 		{"plan for many rows", planForMany, nil},
 		{"select what was read", createReadRows, nil},
+		{"analyze it", `ANALYZE read_rows`, nil},
 		{"select what is the same", createSameRows, []any{r.chain}},
-		{"select settlements to remove", fmt.Sprintf(createReplacedSettlements, r.chain), nil},
+		{"analyze it", `ANALYZE same_rows`, nil},
 		{"select settlements to add", createAddedRows, nil},
+		{"analyze them", `ANALYZE added_rows`, nil},
+		{"select settlements to remove", fmt.Sprintf(createReplacedSettlements, r.chain), nil},
 		{"analyze them", `ANALYZE removed_settlements`, nil},
 	}); err != nil {
 		return err
@@ -308,18 +311,26 @@ const createSameRows = `
 			= (s.settled_at, s.block_hash, s.settler_id, s.payer_id, s.payee_id, s.amount, s.method)`
 
 // createReplacedSettlements selects the stored settlements of the stretch that do not exist, and others that contradict
-// one that was read: in the place of one, or of the same transaction in another block.
+// one that is added: in its place, or of the same transaction in another block. Joins, because both may be many.
 const createReplacedSettlements = `
 	CREATE TEMPORARY TABLE removed_settlements ON COMMIT DROP AS
 	SELECT s.*, ` + settlementSums + `
 	FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id
-	WHERE s.chain_id = %d
+	WHERE s.chain_id = %[1]d AND ` + inScope + notSame + `
+	UNION
+	SELECT s.*, ` + settlementSums + `
+	FROM settlements s JOIN added_rows n USING (block, transaction, log_index) WHERE s.chain_id = %[1]d
+	UNION
+	SELECT s.*, ` + settlementSums + `
+	FROM settlements s JOIN facilitator_tokens f ON f.id = s.token_id
+		JOIN (SELECT DISTINCT transaction FROM added_rows) n USING (transaction)
+	WHERE s.chain_id = %[1]d AND f.token IN (SELECT token FROM scope_tokens)
+		AND s.settler_id IN (SELECT settler_id FROM scope_settlers)` + notSame
+
+// notSame is true of a settlement s that was not read with the same facts.
+const notSame = `
 		AND NOT EXISTS (SELECT FROM same_rows e
-			WHERE e.block = s.block AND e.transaction = s.transaction AND e.log_index = s.log_index)
-		AND (` + inScope + `
-			OR (s.block, s.transaction, s.log_index) IN (SELECT block, transaction, log_index FROM read_rows)
-			OR s.transaction IN (SELECT transaction FROM read_rows) AND f.token IN (SELECT token FROM scope_tokens)
-				AND s.settler_id IN (SELECT settler_id FROM scope_settlers))`
+			WHERE e.block = s.block AND e.transaction = s.transaction AND e.log_index = s.log_index)`
 
 const createAddedRows = `
 	CREATE TEMPORARY TABLE added_rows ON COMMIT DROP AS

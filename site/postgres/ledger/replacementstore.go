@@ -59,6 +59,9 @@ func (r *Replacement) beginScans(ctx context.Context) error {
 	if len(list) != 1 || list[0].Next != next {
 		return fmt.Errorf("%d backfills are not finished: %w", len(list)-1, ErrUnfinished)
 	}
+	if len(list[0].Settlers) == 0 {
+		return fmt.Errorf("no settler of it was scanned: %w", ErrUnfinished)
+	}
 	r.scans.exists, r.scans.settlers, r.scans.last = true, list[0].Settlers, next-1
 	return nil
 }

@@ -119,8 +119,8 @@ const createRemovedSettlements = `
 
 // settlementSums are the columns of a settlement s that sums need.
 const settlementSums = `(s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
-		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount
-		ELSE 0 END AS self_amount`
+		CASE WHEN s.payer_id = s.payee_id THEN 1 ELSE 0 END AS self,
+		CASE WHEN s.payer_id = s.payee_id THEN s.amount ELSE 0 END AS self_amount`
 
 const deleteRanges = `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`
 
