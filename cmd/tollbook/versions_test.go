@@ -219,22 +219,23 @@ func readVersion(t *testing.T, writer, reader programVersion) (compared int) {
 			both(nil, "data", "query", sql, "--from", to, "--json")
 		}
 	}
-	var told []string
+	var told []map[string]string // answers by tool
 	for _, v := range []programVersion{writer, reader} {
 		p := v.command(t, nil, "mcp", "--from", public)
 		session := connectMCP(t, &sdk.CommandTransport{Command: p.Cmd})
-		text := ""
+		answers := map[string]string{}
 		for tool, args := range map[string]map[string]any{"search_services": {"q": "embeddings"},
 			"get_service": {"slug": "firefly-embeddings"}} {
-			result, _ := callTool(t, session, tool, args)
-			text += fmt.Sprintf("%q", tool) + ":" + result + ","
-			compared++
+			answers[tool], _ = callTool(t, session, tool, args)
 		}
-		told = append(told, text)
+		if err := session.Close(); err != nil {
+			t.Errorf("%s: mcp: %v", v.name, err)
+		}
+		told = append(told, answers)
 	}
-	slices.Sort(told)
-	if len(told[0]) == 0 {
-		t.Error("mcp says nothing")
+	for tool, answer := range told[0] {
+		compared++
+		compareShared(t, "mcp: "+tool, answer, told[1][tool])
 	}
 	reader.run(t, env, "publish", "--data", data, "--publish-to", bucket)
 	both(nil, "verify", bucket, "--key", publicKey, "--json")
