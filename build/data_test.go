@@ -476,6 +476,77 @@ func TestLateSettlements(t *testing.T) {
 	}
 }
 
+// TestSettlementsReadAgain checks that the file of a day is written again when a chain was read again and settlements of
+// the day are of others now, though their number and sum are the same, and that no other file is.
+func TestSettlementsReadAgain(t *testing.T) {
+	t.Parallel()
+	testgate.NotShort(t)
+	db := open(t)
+	addListings(t, db)
+	settled := storeSettlements(t, db)
+	dir := tempDir(t)
+	o := dataOptions(moment.Add(time.Minute))
+	run(t, db, dir, o)
+	before := digestFiles(t, filepath.Join(dir, archive.DataDir))
+
+	changed := slices.Clone(settled)
+	slices.SortFunc(changed, func(a, b ledger.Settlement) int { return a.Time.Compare(b.Time) })
+	i := slices.IndexFunc(changed, func(s ledger.Settlement) bool { return s.Time.After(moment.AddDate(0, 0, -20)) })
+	changed[i].Payee, changed[i].Payer = account("c", 77), account("b", 77)
+	day := changed[i].Time.UTC().Format(time.DateOnly)
+	from := moment.AddDate(0, 0, -160).Truncate(24 * time.Hour)
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := db.BeginReplacement(ctx, ledger.ReplacementOptions{Network: chainBase, From: from,
+		Tokens: []string{chainUSDC, chainEURC}})
+	check(err)
+	defer r.Close()
+	check(r.OpenScans(ctx, chainBase, nil, 0, from, 0))
+	scans, err := r.Scans(ctx, chainBase)
+	check(err)
+	for _, s := range scans {
+		one := ledger.Range{Scan: s.ID, Network: chainBase, First: s.Next, Last: *s.End - 1, Hash: "0xhead", Time: moment}
+		for _, settlement := range changed {
+			if settlement.Block >= one.First && settlement.Block <= one.Last {
+				one.Settlements = append(one.Settlements, settlement)
+			}
+		}
+		_, err := r.CommitRanges(ctx, one)
+		check(err)
+	}
+	done, err := r.Apply(ctx, moment)
+	check(err)
+	if done.Added != 1 || done.Removed != 1 || done.Changed != 1 || len(done.Days) != 1 ||
+		done.Days[0].Format(time.DateOnly) != day {
+		t.Fatalf("one settlement of %s has other accounts, but %+v", day, done)
+	}
+
+	o.Now = o.Now.Add(time.Minute)
+	run(t, db, dir, o)
+	after := digestFiles(t, filepath.Join(dir, archive.DataDir))
+	name := data.Settlements.Name + "/" + day + ".parquet"
+	for other, sum := range before {
+		if is := strings.HasPrefix(other, name); is == (after[other] == sum) {
+			t.Errorf("%s: changed %t, want %t", other, after[other] != sum, is)
+		}
+	}
+	fresh := tempDir(t)
+	run(t, db, fresh, o)
+	if diff := cmp.Diff(digestFiles(t, filepath.Join(fresh, archive.DataDir)), after); diff != "" {
+		t.Errorf("days (-of a new folder +of the old one):\n%s", diff)
+	}
+	o.Now = o.Now.Add(time.Minute)
+	run(t, db, dir, o)
+	if diff := cmp.Diff(after, digestFiles(t, filepath.Join(dir, archive.DataDir))); diff != "" {
+		t.Errorf("the next build writes days again (-before +after):\n%s", diff)
+	}
+}
+
 // TestAbandonedData checks that a build removes the temporary files of one that was killed while it wrote data files.
 func TestAbandonedData(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,14 @@ var inspectors = map[string]func(ctx context.Context, network, address string, o
 	"eip155": evm.Inspect, "solana": solana.Inspect, "stellar": stellar.Inspect, "xrpl": xrpl.Inspect,
 }
 
+// store is a store of the readers of all chains: *postgres.DB, or a replacement of what is stored.
+type store interface {
+	evm.Store
+	xrpl.Store
+}
+
 // openReader returns the reader of a network.
-func openReader(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
+func openReader(n chain.Network, db store, o chain.Options) (chain.Reader, error) {
 	switch namespace, _, _ := strings.Cut(n.ID, ":"); namespace {
 	case "eip155":
 		return evm.New(n, db, o)

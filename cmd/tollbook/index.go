@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
+	"tollbook/site/x402"
 )
 
 // networkOptions say which chains are read, and from where.
@@ -40,6 +42,8 @@ type indexOptions struct {
 	dataOptions
 	networkOptions
 	Once    bool
+	Again   string
+	From    string
 	JSON    bool
 	Metrics string
 }
@@ -49,7 +53,9 @@ func (o *indexOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.networkOptions.AddFlags(f)
 	f.BoolVar(&o.Once, "once", false, "read up to the newest final block of each network, then exit")
-	f.BoolVar(&o.JSON, "json", false, "print the report of --once as JSON")
+	f.StringVar(&o.Again, "again", "", "`CAIP2` id of a network to read again from --from on, replacing what is stored")
+	f.StringVar(&o.From, "from", "", "first UTC `DATE` that --again reads, such as 2026-11-01")
+	f.BoolVar(&o.JSON, "json", false, "print the report of --once or --again as JSON")
 	addMetricsFlag(f, &o.Metrics)
 }
 
@@ -87,16 +93,27 @@ receive: a payment fails without a token account or a trust line. With several n
 
 With --once and no network, index reads nothing and says so.
 
+--again reads one network again, from a day to where it was read, and replaces what the database has of it. It is for
+a network whose node lied ("a node contradicts others and is set aside" in the log): first name nodes that you trust.
+What was read is compared with what is stored, and the differences are written with all sums in one transaction, so a
+kill changes nothing and a build never shows half of it. The report has the settlements before and after. If no node
+has the chain back to that day, nothing is changed. Meanwhile no other process reads the network. The next build
+corrects figures, and files of days that are published.
+
 A terminal shows how many blocks each network is behind; elsewhere there are log lines.
 
 EXIT STATUS
 
 0 if every network was read up to its head, or index was stopped; 1 if a network failed, or --once was stopped
 early; 2 for an error in the command line or the configuration.`,
-		Example: "  tollbook index --once --rpc base=https://base.example/rpc",
-		Args:    arguments(),
+		Example: `  tollbook index --once --rpc base=https://base.example/rpc
+  tollbook index --again base --from 2026-11-01`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			n := &o.Networks
+			if o.Again != "" || o.From != "" {
+				return runAgain(cmd.Context(), o, c, cmd.OutOrStdout())
+			}
 			if o.Once && n.IsEmpty(c.Networks) && len(n.Start)+len(n.Confirmations) == 0 { // as from a crontab or a timer
 				if o.JSON {
 					return report.Networks(cmd.OutOrStdout(), nil, nil, true)
@@ -171,4 +188,41 @@ func runIndex(ctx context.Context, o indexOptions, list []settings.Network, stdo
 	answers, roundErr := recipients.Round(ctx, counter.Set)
 	counter.Finish()
 	return errors.Join(report.Networks(stdout, reports, answers, o.JSON), err, roundErr)
+}
+
+// runAgain reads one network again and replaces what is stored of it.
+func runAgain(ctx context.Context, o indexOptions, c *settings.Configuration, stdout io.Writer) error {
+	id, _ := x402.ResolveNetwork(o.Again)
+	from, err := time.Parse(time.DateOnly, o.From)
+	switch {
+	case id == "":
+		return terminal.UsageErrorf("--again: give the CAIP-2 id of a network, such as eip155:8453, and --from a day")
+	case err != nil || from.After(run.Now()):
+		return terminal.UsageErrorf("--from: give the first day to read again, such as 2026-11-01")
+	case o.Once || o.Metrics != "" || len(o.Networks.Only) > 0:
+		return terminal.UsageErrorf("--again reads one network once; leave out --once, --network and --metrics")
+	}
+	o.Networks.Only = []string{id}
+	list, err := o.Networks.Read(c.Networks)
+	if err != nil {
+		return err
+	}
+	logger := newLogger(ctx, slog.LevelInfo)
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	chains, err := settings.StoreNetworks(ctx, db.DB, list, logger)
+	if err != nil {
+		return err
+	}
+	bar := terminal.NewNetworkProgress(logger)
+	done, err := crawl.ReadAgain(ctx, db.DB, chains[0], from, chain.Options{Now: run.Now, Logger: logger,
+		Progress: bar.Set})
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return report.ReadAgain(stdout, done, o.JSON)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,6 +40,7 @@ type nodes struct {
 	down             map[string]bool
 	requests, enough int // after enough requests, all further requests wait; 0 never
 	waiting          chan struct{}
+	spoil            func(body []byte) []byte // changes what the nodes answer; nil for nothing
 }
 
 func newNodes(t *testing.T) *nodes {
@@ -53,6 +55,7 @@ func newNodes(t *testing.T) *nodes {
 			n.mu.Lock()
 			n.requests++
 			down, wait, waiting := n.down[network], n.enough > 0 && n.requests > n.enough, n.waiting
+			spoil := n.spoil
 			n.mu.Unlock()
 			switch {
 			case r.URL.Path != "/"+nodeKey || r.URL.Query().Get("apikey") != nodeKey:
@@ -63,6 +66,11 @@ func newNodes(t *testing.T) *nodes {
 				_, _ = io.Copy(io.Discard, r.Body) // the server detects a closed connection only after this
 				waiting <- struct{}{}
 				<-r.Context().Done()
+			case spoil != nil:
+				record := httptest.NewRecorder()
+				h.ServeHTTP(record, r)
+				w.Header().Set("Content-Type", record.Header().Get("Content-Type"))
+				_, _ = w.Write(spoil(record.Body.Bytes()))
 			default:
 				h.ServeHTTP(w, r)
 			}
@@ -284,4 +292,86 @@ func TestIndexGoesOn(t *testing.T) {
 	if strings.Contains(p.said()+a.body, nodeKey) {
 		t.Errorf("a key is shown:\n%s", p.said())
 	}
+}
+
+// TestIndexAgain checks what index --again says and does: after a node lied about a chain, it is killed at several
+// requests, which changes nothing, then it makes the figures right, and a second time finds nothing.
+func TestIndexAgain(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	truth := n.directory(t, n.list)
+	if code, _, stderr := n.once(t, truth); code != 0 {
+		t.Fatalf("exit %d\n%s", code, stderr)
+	}
+	n.set(func() { n.spoil = lieAboutAmounts })
+	if code, _, stderr := n.once(t, n.env); code != 0 {
+		t.Fatalf("exit %d\n%s", code, stderr)
+	}
+	n.set(func() { n.spoil = nil })
+	before, want := sums(t, n.env), sums(t, truth)
+	if cmp.Equal(before, want) {
+		t.Fatal("the node told the truth")
+	}
+	args := append([]string{"index", "--again", "base", "--from", "2026-07-01"}, n.rpc...)
+	for _, requests := range []int{1, 3, 5} {
+		waiting := make(chan struct{}, 100)
+		n.set(func() { n.requests, n.enough, n.waiting = 0, requests, waiting })
+		p := command(t, n.env, args...).start(t)
+		select {
+		case <-waiting:
+		case <-time.After(patience):
+			t.Fatalf("it asks nothing:\n%s", p.said())
+		}
+		if err := p.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		p.status(t)
+		if diff := cmp.Diff(before, sums(t, n.env)); diff != "" {
+			t.Errorf("killed after %d requests (-before +after):\n%s", requests, diff)
+		}
+	}
+	n.set(func() { n.enough = 0 })
+	code, stdout, stderr := tollbook(t, n.env, append(args, "--json")...)
+	if code != 0 || strings.Contains(stdout+stderr, nodeKey) {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	got := decode[report.Again](t, stdout)
+	got.Calls, got.Seconds = 0, 0
+	if diff := cmp.Diff(report.Again{Network: "eip155:8453", From: "2026-07-01", LastBlock: 55, Before: 55, After: 55,
+		Added: 55, Removed: 55, Changed: 55, Days: []string{"2026-07-01"}, Tokens: []report.AgainToken{{
+			Token: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Before: 55, After: 55, AmountBefore: "385",
+			AmountAfter: "56540"}}}, got); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, sums(t, n.env)); diff != "" {
+		t.Errorf("sums (-truth +got):\n%s", diff)
+	}
+	code, stdout, _ = tollbook(t, n.env, args...)
+	if code != 0 || !strings.Contains(stdout, "\n55 settlements were stored; all are right\n") {
+		t.Errorf("a second time: exit %d, it says: %s", code, stdout)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--again", "base"}, 2, "--from: give the first day"},
+		{[]string{"--from", "2026-07-01"}, 2, "--again: give the CAIP-2 id"},
+		{[]string{"--again", "base", "--from", "2999-01-01"}, 2, "--from: give the first day"},
+		{[]string{"--again", "base", "--from", "2026-07-01", "--once"}, 2, "leave out --once"},
+		{[]string{"--again", "polygon", "--from", "2026-07-01"}, 2, "eip155:137"},
+		{[]string{"--again", "base", "--from", "2026-07-05"}, 1, "nothing was changed"},
+	} {
+		code, _, stderr := tollbook(t, n.env, append(append([]string{"index"}, c.args...), n.rpc...)...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit %d, it says: %s", c.args, code, stderr)
+		}
+	}
+}
+
+var amountOfLog = regexp.MustCompile(`"data":"0x[0-9a-f]{64}"`)
+
+// lieAboutAmounts says that every payment is of 7 units.
+func lieAboutAmounts(body []byte) []byte {
+	return amountOfLog.ReplaceAll(body, []byte(`"data":"0x`+strings.Repeat("0", 63)+`7"`))
 }

@@ -291,9 +291,8 @@ func (y *year) pay() {
 	y.chain.Add(y.start.AddDate(0, 0, y.day).Add(22 * time.Hour)) // after it, all payments are final
 }
 
-// lyingNode answers for the chain, but leaves out half of all events and names larger amounts in the others. It begins
-// with the present program: what an older one believed would stay.
-func lyingNode(y *year) http.Handler {
+// lyingNode answers for the chain, but leaves out half of all events and names larger amounts in the others.
+func lyingNode(c *chaintest.Chain) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -306,13 +305,13 @@ func lyingNode(y *year) http.Handler {
 		}
 		answers := make([]string, len(calls))
 		for i, call := range calls {
-			result, failed := y.chain.Answer(nil, call)
+			result, failed := c.Answer(nil, call)
 			if failed != nil {
 				answers[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, call.ID, failed.Code,
 					failed.Message)
 				continue
 			}
-			if call.Method == "eth_getLogs" && y.day >= y.upgrade {
+			if call.Method == "eth_getLogs" {
 				var logs, kept []json.RawMessage
 				if json.Unmarshal(result, &logs) == nil {
 					for i, l := range logs {

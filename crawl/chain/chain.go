@@ -54,8 +54,11 @@ type Network struct {
 	RPC           []string  // URLs of JSON-RPC nodes, the preferred one first
 	Confirmations int       // blocks below the newest that count as final; 0 for the node's finalized block
 	Start         time.Time // settlements before this time are not read
-	Tokens        []Token   // tokens to measure; USDC of the asset table when empty
-	Poll          time.Duration
+	// Whole makes a reader fail with ledger.ErrForgotten, or go on, where it would leave out settlements since Start:
+	// those that nodes no longer have, and those beyond a limit of pages.
+	Whole  bool
+	Tokens []Token // tokens to measure; USDC of the asset table when empty
+	Poll   time.Duration
 }
 
 // WithDefaults checks that a network is of a CAIP-2 namespace. It returns the network with the default tokens and the

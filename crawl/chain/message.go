@@ -76,6 +76,9 @@ func (n *Node) newRequest(ctx context.Context, calls []Call) (req *http.Request,
 		req, err = http.NewRequestWithContext(ctx, http.MethodGet, n.url, http.NoBody)
 		if err == nil {
 			path, query, _ := strings.Cut(path, "?")
+			if req.URL.Path == "" { // JoinPath would add a path without its first slash
+				req.URL.Path = "/"
+			}
 			req.URL = req.URL.JoinPath(path)
 			req.URL.RawQuery = strings.Trim(req.URL.RawQuery+"&"+query, "&") // the node's own query may have a key
 		}

@@ -97,11 +97,12 @@ func (c *Client) Only(n *Node) *Client {
 // Host returns the scheme and host of a node. The rest of its URL may contain a key and is never shown.
 func (n *Node) Host() string { return n.host }
 
-// SetAside pauses a node whose answers those of others contradict, and logs the evidence.
+// SetAside pauses a node whose answers those of others contradict, and logs the evidence, with the command that replaces
+// what was stored from the node before.
 func (c *Client) SetAside(n *Node, evidence string) {
 	c.recordFailure(n, &NodeFault{Kind: KindLie, Host: n.host, Text: evidence})
 	c.o.Logger.Warn("a node contradicts others and is set aside", "network", c.network, "node", n.host, "evidence",
-		evidence)
+		evidence, "stored_before", "is replaced by tollbook index --again "+c.network+" --from DATE")
 }
 
 func (n *Node) recordSuccess() {

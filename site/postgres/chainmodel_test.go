@@ -15,6 +15,8 @@ type chainModel struct {
 	seed   uint64
 	forks  uint64
 	blocks []blockModel
+
+	lieFrom *time.Time // from when on read lies; nil for never
 }
 
 type blockModel struct {
@@ -98,6 +100,9 @@ func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
 			r.Authorizations = append(r.Authorizations,
 				ledger.AuthorizationDay{Token: token, Day: day, Authorizations: n})
 		}
+	}
+	if c.lieFrom != nil {
+		return c.lie(r, *c.lieFrom)
 	}
 	return r
 }

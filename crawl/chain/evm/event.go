@@ -2,11 +2,13 @@ package evm
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"tollbook/crawl/chain"
@@ -299,6 +301,28 @@ func readSent(s *chain.Scanner) (t sent, block hash) {
 		s.Fail(errors.New("a transaction lacks a member"))
 	}
 	return t, block
+}
+
+// readInput reads the call data of a transaction that is in a block.
+func readInput(result []byte, transaction, block hash) ([]byte, error) {
+	var t *struct {
+		Hash, BlockHash, Input string
+	}
+	if err := json.Unmarshal(result, &t); err != nil {
+		return nil, fmt.Errorf("read a transaction: %w", err)
+	}
+	if t == nil {
+		return nil, errNull
+	}
+	if t.Hash != transaction.String() || t.BlockHash != block.String() {
+		return nil, fmt.Errorf("got another transaction than %v, or from another block", transaction)
+	}
+	digits, ok := strings.CutPrefix(t.Input, "0x")
+	input, err := hex.DecodeString(digits)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("the call data of %v are not hex", transaction)
+	}
+	return input, nil
 }
 
 // readReceipt reads the events of a transaction that is in a block, in order.

@@ -159,7 +159,12 @@ func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header
 		if err != nil || !oldest {
 			return first, err
 		}
-		if _, forgotten, err := x.blockIfKept(ctx, first.number-1); forgotten || err != nil {
+		_, forgotten, err := x.blockIfKept(ctx, first.number-1)
+		if forgotten && x.network.Whole {
+			return first, fmt.Errorf("their first block is %d, of %s: %w", first.number, first.time.Format(time.RFC3339),
+				ledger.ErrForgotten)
+		}
+		if forgotten || err != nil {
 			return first, err
 		}
 	}

@@ -166,3 +166,42 @@ func TestGeth(t *testing.T) {
 		t.Errorf("rolled back %d times, want 2", len(l.rollBacks))
 	}
 }
+
+// TestFeeTokens checks on a live chain that of a token which takes a fee in a transfer of its own, before or after each
+// payment, the payment counts and the fee does not: alone, for a payer that is a contract, and for several payers and
+// one payer twice in a transaction.
+func TestFeeTokens(t *testing.T) {
+	t.Parallel()
+	testgate.All(t)
+	for name, first := range map[string]byte{"before": 1, "after": 0} {
+		var m *market
+		if first == 1 {
+			m = newMarketOf(t, startGeth(t), nil, "FeeToken", []byte{1})
+		} else {
+			n := startAnvil(t)
+			m = newMarketOf(t, n, func() { n.call(nil, "evm_mine") }, "FeeToken", []byte{0})
+		}
+		settler, seller := m.settlers[0], seededKey('r', 1).address
+		at := func(payment int) int { return 3*payment + 1 + int(first) } // after the authorisation and perhaps the fee
+		for range 2 {
+			a := m.authorize(m.buyers[1].address, seller, 3) // as much as the fee
+			m.send(settler, m.token[:], a.input(m.chainID, m.token, m.buyers[1]),
+				[]livePayment{{at(0), "eip3009", settler.address, a.from, a.to, a.value}})
+			a = m.authorize(m.wallet, seller, 70)
+			m.send(settler, m.token[:], a.bytesInput(m.chainID, m.token, m.buyers[0]),
+				[]livePayment{{at(0), "eip3009", settler.address, m.wallet, a.to, a.value}})
+			var inputs [][]byte
+			var paid []livePayment
+			for i, payer := range []int{1, 2, 2, 3} {
+				a := m.authorize(m.buyers[payer].address, seller, int64(100+i))
+				inputs = append(inputs, a.input(m.chainID, m.token, m.buyers[payer]))
+				paid = append(paid, livePayment{at(i), "eip3009", settler.address, a.from, a.to, a.value})
+			}
+			m.send(settler, m.batch[:], aggregate(m.token, inputs...), paid)
+			m.mine()
+		}
+		m.give(m.stranger.address) // a block more, because the index stays one behind
+		m.mine()
+		m.check("a fee "+name+" the payment", newLedger(m.listed()...))
+	}
+}

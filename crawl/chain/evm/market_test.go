@@ -52,6 +52,12 @@ type livePayment struct {
 // newMarket returns a market. mine mines a block; it is nil if the node mines by itself.
 func newMarket(t *testing.T, n *liveNode, mine func()) *market {
 	t.Helper()
+	return newMarketOf(t, n, mine, "Token")
+}
+
+// newMarketOf returns a market whose token is a contract with arguments.
+func newMarketOf(t *testing.T, n *liveNode, mine func(), token string, args ...[]byte) *market {
+	t.Helper()
 	m := &market{liveNode: n, nonces: map[[20]byte]int64{}, mine: mine, r: rand.New(rand.NewPCG(1, 2)),
 		stranger: seededKey('x', 0)}
 	if mine == nil {
@@ -80,7 +86,7 @@ func newMarket(t *testing.T, n *liveNode, mine func()) *market {
 		}
 		return [20]byte(raw)
 	}
-	m.token, m.other, m.batch = create("Token"), create("Token"), create("Batch")
+	m.token, m.other, m.batch = create(token, args...), create("Token"), create("Batch")
 	m.wallet = create("Wallet", m.buyers[0].address[:])
 	for _, k := range append(append([]key{m.stranger}, m.settlers...), m.buyers...) {
 		m.send(m.dev, m.token[:], abi("transfer(address,uint256)", k.address[:], number(1e12)), nil)

@@ -4,7 +4,8 @@
 // alone, never by a function's selector, so that direct calls, batches and wallets of any kind are one case (settle.go
 // pairs events):
 //
-//   - an AuthorizationUsed with the Transfer of the same token from the authoriser that follows it (method eip3009);
+//   - an AuthorizationUsed with the Transfer of the same token from the authoriser that follows it (method eip3009); if
+//     several follow, with the one that the call data of the transaction name;
 //   - the event of one of x402's two Permit2 proxies with the Transfer that comes before it (permit2);
 //   - the Settled of x402's batch-settlement contract with the Transfer from it that comes before it (batch). This is a
 //     redemption: it pays a recipient for the calls of any number of payers, whom it does not name.

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"bytes"
 	"math/big"
 	"slices"
 	"strings"
@@ -15,17 +16,28 @@ type payment struct {
 	method   string
 }
 
-// settle returns the payments among the events of one transaction, which are in order. orphans is the number of
-// authorisations of measured tokens without a Transfer: either there was none, or events are missing.
+// found is what settle found in a transaction.
+type found struct {
+	payments []payment
+	// Authorisations of measured tokens without a Transfer: either there was none, or events are missing.
+	orphans int
+	// Authorisations with several Transfers of which the call data do not say which one pays.
+	unclear int
+}
+
+// settle returns the payments among the events of one transaction, which are in order. input is its call data, nil if
+// they are not known yet.
 //
-//   - An authorisation settles with the nearest Transfer after it of the same token from the authoriser, as long as no
-//     other authorisation of that authoriser is between them. So a batch of a hundred is a hundred payments, and other
-//     transfers in the transaction (fees, splits, top-ups) are none.
+//   - An authorisation settles with the Transfer after it of the same token from the authoriser, as long as no other
+//     authorisation of that authoriser is between them. So a batch of a hundred is a hundred payments, and transfers
+//     of others in the transaction (splits, top-ups) are none. If there are several such Transfers, as of a token that
+//     takes a fee from the payer in a Transfer of its own, the call data decide (authorizedTransfer). If they do not,
+//     the authorisation counts for nothing: a fee never counts as a payment.
 //   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, back to the previous proxy
 //     event. If that token is not measured, or the Transfer belongs to an authorisation, there is no payment.
 //   - A redemption settles with the nearest Transfer before it of its token and amount, from the contract to its
 //     recipient. If that token is not measured, there is no payment.
-func settle(events []event, measured map[address]*token) (payments []payment, orphans int) {
+func settle(events []event, measured map[address]*token, input []byte) (f found) {
 	var few [16]bool // most transactions need no allocation
 	taken := few[:]
 	if len(events) > len(few) {
@@ -36,7 +48,8 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 		if !a.isAuthorization() || measured[a.contract] == nil {
 			continue
 		}
-		ok := false
+		var one [4]int
+		legs := one[:0]
 		for j := i + 1; j < len(events); j++ {
 			t := &events[j]
 			if t.contract != a.contract || t.topicCount < 2 || t.topics[1] != a.topics[1] {
@@ -46,13 +59,23 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 				break
 			}
 			if t.isTransfer() && !taken[j] {
-				taken[j], ok = true, true
-				payments = append(payments, payment{t, methodEIP3009})
-				break
+				legs = append(legs, j)
 			}
 		}
-		if !ok {
-			orphans++
+		leg := -1
+		switch len(legs) {
+		case 0:
+			f.orphans++
+		case 1:
+			leg = legs[0]
+		default:
+			if leg = authorizedTransfer(events, a, legs, input); leg < 0 {
+				f.unclear++
+			}
+		}
+		if leg >= 0 {
+			taken[leg] = true
+			f.payments = append(f.payments, payment{&events[leg], methodEIP3009})
 		}
 	}
 	for i := range events {
@@ -62,10 +85,47 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 			if events[i].isRedemption() {
 				method = methodBatch
 			}
-			payments = append(payments, payment{&events[j], method})
+			f.payments = append(f.payments, payment{&events[j], method})
 		}
 	}
-	return payments, orphans
+	return f
+}
+
+// wordSize is the size of a parameter in call data.
+const wordSize = 32
+
+// authorizedTransfer returns which of several Transfers (indexes of events) an authorisation is of, by the call data of
+// the transaction; -1 if they do not say. Each of the calls of EIP-3009 has the authoriser, the recipient, the amount,
+// two times and the nonce as parameters in this order, also where a contract makes the call with data that the
+// transaction contains. The nonce is unique. A Transfer of the amount to the recipient is the payment; of a token that
+// takes its fee from the amount, the only one to the recipient.
+func authorizedTransfer(events []event, a *event, legs []int, input []byte) int {
+	nonce := a.topics[2]
+	for at := bytes.Index(input, nonce[:]); at >= 0; {
+		if first := at - 5*wordSize; first >= 0 && bytes.Equal(input[first:first+wordSize], a.topics[1][:]) {
+			to, amount := hash(input[first+wordSize:first+2*wordSize]), hash(input[first+2*wordSize:first+3*wordSize])
+			others, count := -1, 0
+			for _, j := range legs {
+				if events[j].topics[2] != to {
+					continue
+				}
+				if events[j].amount == amount {
+					return j
+				}
+				others, count = j, count+1
+			}
+			if count == 1 {
+				return others
+			}
+			return -1
+		}
+		next := bytes.Index(input[at+1:], nonce[:])
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return -1
 }
 
 // settledBy returns the index of the Transfer that the event of a contract of x402 reports, -1 without one.

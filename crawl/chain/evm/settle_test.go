@@ -44,7 +44,10 @@ func TestSettle(t *testing.T) {
 		{"authorisations first, then transfers",
 			[]event{used(usdc, 'a'), used(usdc, 'b'), moved(usdc, 'a', 'z'), moved(usdc, 'b', 'z')},
 			[]string{"2 eip3009", "3 eip3009"}, 0},
-		{"a fee leg", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), moved(usdc, 'a', 'f')}, []string{"1 eip3009"}, 0},
+		{"a fee leg that the call data do not tell from the payment",
+			[]event{used(usdc, 'a'), moved(usdc, 'a', 'z'), moved(usdc, 'a', 'f')}, nil, 0},
+		{"a fee leg of another", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), moved(usdc, 'z', 'f')},
+			[]string{"1 eip3009"}, 0},
 		{"a transfer before", []event{moved(usdc, 'a', 'f'), used(usdc, 'a'), moved(usdc, 'a', 'z')},
 			[]string{"2 eip3009"}, 0},
 		{"another's transfer between", []event{used(usdc, 'a'), moved(usdc, 'b', 'f'), moved(usdc, 'a', 'z')},
@@ -82,13 +85,74 @@ func TestSettle(t *testing.T) {
 		for i := range tt.events {
 			tt.events[i].index = int64(i)
 		}
-		pairs, orphans := settle(tt.events, measured)
+		f := settle(tt.events, measured, nil)
 		var got []string
-		for _, p := range pairs {
+		for _, p := range f.payments {
 			got = append(got, fmt.Sprintf("%d %s", p.transfer.index, p.method))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" || orphans != tt.orphans {
-			t.Errorf("%s: %d orphans, want %d; pairs (-want +got):\n%s", tt.name, orphans, tt.orphans, diff)
+		if diff := cmp.Diff(tt.want, got); diff != "" || f.orphans != tt.orphans {
+			t.Errorf("%s: %d orphans, want %d; pairs (-want +got):\n%s", tt.name, f.orphans, tt.orphans, diff)
+		}
+	}
+}
+
+// TestSettleByCallData checks which of several transfers of a payer is the payment, by the call data.
+func TestSettleByCallData(t *testing.T) {
+	t.Parallel()
+	usdc := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
+	word := func(b byte) (h hash) { h[31] = b; return h }
+	nonce := func(b byte) (h hash) { h[0], h[31] = 0xee, b; return h }
+	used := func(by, n byte) event {
+		return event{contract: usdc, topics: [4]hash{topicAuthorizationUsed, word(by), nonce(n)}, topicCount: 3}
+	}
+	moved := func(from, to, amount byte) event {
+		return event{contract: usdc, topics: [4]hash{topicTransfer, word(from), word(to)}, topicCount: 3, oneWord: true,
+			amount: word(amount)}
+	}
+	call := func(from, to, value, n byte) (input []byte) {
+		input = []byte{0xe3, 0xee, 0x16, 0x0e}
+		for _, w := range []hash{word(from), word(to), word(value), {}, word(0xff), nonce(n), word(27), {1}, {2}} {
+			input = append(input, w[:]...)
+		}
+		return input
+	}
+	own := call('a', 'z', 9, 1)
+	batch := append(append(make([]byte, 101), own...), call('b', 'y', 8, 2)...)
+	for _, c := range []struct {
+		name    string
+		input   []byte
+		events  []event
+		want    []int64
+		unclear int
+	}{
+		{"a fee before", own, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9)}, []int64{2}, 0},
+		{"a fee after", own, []event{used('a', 1), moved('a', 'z', 9), moved('a', 'f', 1)}, []int64{1}, 0},
+		{"a fee of the same amount", own, []event{used('a', 1), moved('a', 'f', 9), moved('a', 'z', 9)}, []int64{2}, 0},
+		{"a fee out of the amount", own, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 8)}, []int64{2}, 0},
+		{"a fee to the recipient", own, []event{used('a', 1), moved('a', 'z', 1), moved('a', 'z', 9)}, []int64{2}, 0},
+		{"two parts to the recipient", own, []event{used('a', 1), moved('a', 'z', 4), moved('a', 'z', 5)}, nil, 1},
+		{"several payers through a contract", batch, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9),
+			used('b', 2), moved('b', 'f', 1), moved('b', 'y', 8)}, []int64{2, 5}, 0},
+		{"one payer twice", append(batch, call('a', 'x', 7, 3)...), []event{used('a', 1), moved('a', 'f', 1),
+			moved('a', 'z', 9), used('a', 3), moved('a', 'f', 1), moved('a', 'x', 7)}, []int64{2, 5}, 0},
+		{"of two, one is clear", own, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9), used('b', 2),
+			moved('b', 'f', 1), moved('b', 'y', 8)}, []int64{2}, 1},
+		{"another nonce", call('a', 'z', 9, 7), []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9)}, nil, 1},
+		{"another payer", call('b', 'z', 9, 1), []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9)}, nil, 1},
+		{"nobody is paid", own, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'g', 9)}, nil, 1},
+		{"cut", own[4+wordSize:], []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9)}, nil, 1},
+		{"no call data", nil, []event{used('a', 1), moved('a', 'f', 1), moved('a', 'z', 9)}, nil, 1},
+	} {
+		for i := range c.events {
+			c.events[i].index = int64(i)
+		}
+		f := settle(c.events, map[address]*token{usdc: {}}, c.input)
+		var got []int64
+		for _, p := range f.payments {
+			got = append(got, p.transfer.index)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || f.unclear != c.unclear {
+			t.Errorf("%s: %d are unclear, want %d; payments (-want +got):\n%s", c.name, f.unclear, c.unclear, diff)
 		}
 	}
 }

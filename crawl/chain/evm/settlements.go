@@ -93,11 +93,11 @@ func (r *rangeReader) settleDirectly(f *rangeResult, t *transactionEvents) bool 
 	if byContract || !r.transfers {
 		return false
 	}
-	payments, orphans := settle(events, r.x.tokens)
-	if orphans > 0 {
+	found := settle(events, r.x.tokens, nil)
+	if found.orphans > 0 || found.unclear > 0 {
 		return false
 	}
-	r.keep(f, t, payments)
+	r.keep(f, t, found.payments)
 	return true
 }
 
@@ -147,12 +147,45 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	if err := r.client.Ask(ctx, q); err != nil {
 		return err
 	}
+	results := make([]found, len(open))
+	var unclear []int // indexes of open
 	for i := range open {
-		payments, _ := settle(receipts[i], r.x.tokens)
-		r.keep(f, &open[i], payments)
+		if results[i] = settle(receipts[i], r.x.tokens, nil); results[i].unclear > 0 {
+			unclear = append(unclear, i)
+		}
+	}
+	inputs, err := r.askInputs(ctx, open, unclear)
+	if err != nil {
+		return err
+	}
+	for i, input := range inputs {
+		results[unclear[i]] = settle(receipts[unclear[i]], r.x.tokens, input)
+	}
+	for i := range open {
+		r.keep(f, &open[i], results[i].payments)
 	}
 	sortSettlements(f.Settlements)
 	return nil
+}
+
+// askInputs asks for the call data of some of the transactions.
+func (r *rangeReader) askInputs(ctx context.Context, open []transactionEvents, some []int) ([][]byte, error) {
+	q := chain.Question{Prefer: r.answeredBy} // as of receipts
+	for _, i := range some {
+		q.Calls = append(q.Calls, chain.Call{Method: "eth_getTransactionByHash",
+			Params: `["` + r.events[open[i].from].transaction.String() + `"]`})
+	}
+	inputs := make([][]byte, len(some))
+	q.Read = func(from int, calls []chain.Call) (err error) {
+		for i := range calls {
+			e := &r.events[open[some[from+i]].from]
+			if inputs[from+i], err = readInput(calls[i].Result, e.transaction, e.blockHash); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return inputs, r.client.Ask(ctx, q)
 }
 
 // sortSettlements sorts by block and log.

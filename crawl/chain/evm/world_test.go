@@ -93,6 +93,16 @@ func authorized(token, from, to chaintest.Address, amount int64) []chaintest.Log
 	return []chaintest.Log{used, transfer(token, from, to, amount)}
 }
 
+// callOf returns the call data of the authorisation that authorized returns the events of.
+func callOf(from, to chaintest.Address, amount int64) (input []byte) {
+	input = []byte{0xe3, 0xee, 0x16, 0x0e}
+	for _, w := range []chaintest.Hash{word(from), word(to), chaintest.Hash(data(big.NewInt(amount))), {}, {31: 0xff},
+		word(person('n', int(amount))), {31: 27}, {1}, {2}} {
+		input = append(input, w[:]...)
+	}
+	return input
+}
+
 // redeemed returns the two events of a redemption of batch settlement.
 func redeemed(token, to, sender chaintest.Address, amount int64) []chaintest.Log {
 	settled := chaintest.Log{Contract: escrow, Data: data(big.NewInt(amount)),
@@ -148,7 +158,7 @@ func (w *world) random() (chaintest.Tx, []payment) {
 	tx := chaintest.Tx{From: settler, To: usdc, Nonce: w.nonce}
 	one := payment{1, "eip3009", settler, buyer, seller, amount}
 	none := chaintest.Address{}
-	switch w.r.IntN(20) {
+	switch w.r.IntN(22) {
 	default:
 		tx.Logs = authorized(usdc, buyer, seller, amount)
 		return tx, []payment{one}
@@ -214,9 +224,22 @@ func (w *world) random() (chaintest.Tx, []payment) {
 			transferredWithMemo(usdc, buyer, person('r', 1), 3, chaintest.Hash{1})...)
 		return tx, []payment{{1, "memo", none, buyer, seller, amount}}
 	case 15: // a settler sends both kinds; a payment to oneself is stored
+		tx.Input = callOf(buyer, seller, amount)
 		tx.Logs = append(authorized(usdc, buyer, seller, amount),
 			transferredWithMemo(usdc, buyer, buyer, amount, mppMemo)...)
 		return tx, []payment{one, {3, "memo", none, buyer, buyer, amount}}
+	case 17: // a token that takes a fee in a transfer of its own, before and after the payment
+		tx.Input = callOf(buyer, seller, amount)
+		pair := authorized(usdc, buyer, seller, amount)
+		tx.Logs = []chaintest.Log{pair[0], transfer(usdc, buyer, person('f', 0), 3), pair[1],
+			transfer(usdc, buyer, person('f', 1), amount)}
+		one.log = 2
+		return tx, []payment{one}
+	case 18: // the same, with call data that do not name the payment
+		tx.Input = callOf(buyer, person('r', 99), amount)
+		pair := authorized(usdc, buyer, seller, amount)
+		tx.Logs = []chaintest.Log{pair[0], transfer(usdc, buyer, person('f', 0), 3), pair[1]}
+		return tx, nil
 	case 16: // marks on what is no payment: a look-alike token, a mint, a burn, nothing
 		tx.From = buyer
 		for _, logs := range [][]chaintest.Log{transferredWithMemo(lookAlike, buyer, seller, amount, mppMemo),

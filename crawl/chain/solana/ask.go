@@ -123,12 +123,12 @@ func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (p page,
 	return p, err
 }
 
-// tipSlots are some seconds, in which a node lists the signatures of a finalised slot by account.
-const tipSlots = 32
+// TipSlots are some seconds, in which a node lists the signatures of a finalised slot by account.
+const TipSlots = 32
 
 // askSignatures asks c's nodes for the signatures after a walk's position. Only the first page of a walk is requested
 // with the boundary as its end. A node may cut a page short, so the walk has met the boundary only when a page contains
-// it. Later signatures than tipSlots before the head are for the next walk: not every node lists them yet.
+// it. Later signatures than TipSlots before the head are for the next walk: not every node lists them yet.
 func (x *Reader) askSignatures(ctx context.Context, c *chain.Client, w ledger.Walk, limit int) (list []signatureEntry,
 	by *chain.Node, err error) {
 	begins, until, before := w.Newest == "", "", w.Before
@@ -137,7 +137,7 @@ func (x *Reader) askSignatures(ctx context.Context, c *chain.Client, w ledger.Wa
 	}
 	newest := w.NewestSlot
 	if x.client.Nodes() > 1 {
-		newest -= tipSlots
+		newest -= TipSlots
 	}
 	for {
 		err = c.Ask(ctx, chain.Question{

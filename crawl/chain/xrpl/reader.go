@@ -14,6 +14,7 @@ package xrpl
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,9 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	x := &Reader{network: n, store: s, options: o.WithDefaults(), measured: map[string]chain.Token{}, pages: maxPages}
 	for _, t := range n.Tokens {
 		x.measured[t.Address] = t
+	}
+	if n.Whole {
+		x.pages = math.MaxInt
 	}
 	x.client, err = chain.NewClient(n, identity(), x.options)
 	x.WalkReader = chain.NewWalks(n, s, x.options, x.client, x)

@@ -7,6 +7,7 @@ import (
 
 	"tollbook/site/change"
 	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/ledger"
 )
 
 // Check is a visit of a service.
@@ -145,10 +146,11 @@ func (r *Reader) ChangeDays(ctx context.Context, to time.Time) ([]Day, error) {
 }
 
 // SettledDays reads the days with settlements before one, by day. Settlements of a day may be found later, such as
-// those of an account that is added to a facilitator.
+// those of an account that is added to a facilitator. Others may take their place when a chain is read again.
 func (r *Reader) SettledDays(ctx context.Context, to time.Time) ([]Day, error) {
 	return r.days(ctx, "settlements", `
-		SELECT day, sum(settlements) || ' settlements of ' || sum(amount) FROM token_days
+		SELECT day, sum(settlements) || ' settlements of ' || sum(amount) || coalesce(', read again at '
+			|| (SELECT value FROM settings WHERE name = '`+ledger.DayReadAgain+`' || day), '') FROM token_days
 		WHERE day >= '1970-01-01' AND day < $1 AND amount < 'Infinity' GROUP BY day ORDER BY day`, to)
 }
 

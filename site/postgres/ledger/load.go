@@ -131,7 +131,7 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 		t.add(&entries[i])
 	}
 	slices.SortFunc(entries, compareEntries)
-	if err := copySettlements(ctx, tx, entries, nil); err != nil {
+	if err := copyEntries(ctx, tx, "settlements", entries, nil); err != nil {
 		return 0, err
 	}
 	batch := &pgx.Batch{}

@@ -42,46 +42,61 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		return 0, fmt.Errorf("%w, which is down to block %d", ErrTooDeep, pruned)
 	}
 	steps := []step{
-		{"plan for many rows",
-			`SELECT set_config(name, 'on', true)
-			FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
+		{"plan for many rows", planForMany, nil},
 		// CREATE TABLE takes no parameters
 		{"select ranges to remove", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
 		{"select settlements to remove", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
 		{"analyze them", `ANALYZE removed_settlements`, nil},
-		{"delete settlements", deleteSettlements, nil},
 	}
+	steps = append(steps, removeSettlements(chain, lastBlocks)...)
+	steps = append(steps, removeCounts(chain)...)
+	steps = append(steps,
+		step{"delete empty authorization_days", deleteEmptyAuthorizations, []any{chain}},
+		step{"move scans back", moveBack, []any{chain, ancestor}},
+		step{"end backfills at the head scan", endBackfills, []any{chain}},
+		step{"delete ranges", deleteRanges, nil},
+	)
+	if err := runSteps(ctx, tx, steps); err != nil {
+		return 0, err
+	}
+	err = tx.QueryRow(ctx, `SELECT count(*) FROM removed_settlements`).Scan(&removed)
+	return removed, err
+}
+
+// removeSettlements returns the statements that delete the rows of removed_settlements and take them out of all sums.
+// days is a condition of the settlements that contains those of the days of the removed ones.
+func removeSettlements(chain int16, days string) []step {
+	steps := []step{{"delete settlements", deleteSettlements, nil}}
 	for _, r := range rollupTables {
 		steps = append(steps, step{"subtract from " + r.table, r.subtract(), nil})
 	}
-	steps = append(steps,
+	return append(steps,
 		step{"recompute payers", recomputePayers, nil},
-		step{"recompute times", recomputeTimes, []any{chain}},
+		step{"recompute times", fmt.Sprintf(recomputeTimes, days), []any{chain}},
 		step{"recompute totals", recomputeTotals, nil},
-		step{"recompute payees' totals", recomputePayeeTotals, nil},
-		step{"subtract from authorization_days", subtractAuthorizations, []any{chain}},
-		step{"delete empty authorization_days",
-			`DELETE FROM authorization_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
-			[]any{chain}},
-		step{"subtract from sender_days", subtractSenders, []any{chain}},
-		step{"delete empty sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
-		step{"move scans back", moveBack, []any{chain, ancestor}},
-		step{"end backfills at the head scan", endBackfills, []any{chain}},
-		step{"delete ranges", `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`, nil},
-	)
-	for _, s := range steps {
-		tag, err := tx.Exec(ctx, s.sql, s.args...)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", s.what, err)
-		}
-		if s.sql == deleteSettlements {
-			removed = tag.RowsAffected()
-		}
-	}
-	return removed, nil
+		step{"recompute payees' totals", recomputePayeeTotals, nil})
 }
 
-// step is one statement of a roll-back.
+// removeCounts returns the statements that subtract the counts of removed_ranges, and the authorisations among
+// removed_settlements.
+func removeCounts(chain int16) []step {
+	return []step{
+		{"subtract from authorization_days", subtractAuthorizations, []any{chain}},
+		{"subtract from sender_days", subtractSenders, []any{chain}},
+		{"delete empty sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
+	}
+}
+
+func runSteps(ctx context.Context, tx pgx.Tx, steps []step) error {
+	for _, s := range steps {
+		if _, err := tx.Exec(ctx, s.sql, s.args...); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	return nil
+}
+
+// step is one statement of a roll-back or a replacement.
 type step struct {
 	what, sql string
 	args      []any
@@ -97,12 +112,20 @@ const createRemovedRanges = `
 // sums.
 const createRemovedSettlements = `
 	CREATE TEMPORARY TABLE removed_settlements ON COMMIT DROP AS
-	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
-		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount
-		ELSE 0 END AS self_amount
+	SELECT s.*, ` + settlementSums + `
 	FROM settlements s
 	WHERE s.chain_id = %[1]d AND s.block > least(%[2]d, (SELECT min(first) - 1 FROM removed_ranges)) AND (
 		s.block > %[2]d OR s.block >= (SELECT min(l.first) FROM removed_ranges l WHERE l.scan_id = s.scan_id))`
+
+// settlementSums are the columns of a settlement s that sums need.
+const settlementSums = `(s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
+		CASE WHEN s.payer_id = s.payee_id THEN 1 ELSE 0 END AS self,
+		CASE WHEN s.payer_id = s.payee_id THEN s.amount ELSE 0 END AS self_amount`
+
+const deleteRanges = `DELETE FROM ranges r USING removed_ranges l WHERE r.id = l.id`
+
+const deleteEmptyAuthorizations = `DELETE FROM authorization_days
+	WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`
 
 const deleteSettlements = `
 	DELETE FROM settlements s USING removed_settlements l
@@ -173,17 +196,20 @@ const recomputePayers = `
 	UPDATE token_totals t SET payers = payers - n FROM (SELECT token_id, count(*) AS n FROM gone GROUP BY token_id) g
 		WHERE t.token_id = g.token_id`
 
-// The first and last times of days come from the remaining settlements. Time rises with blocks, so that the settlements
-// of these days are the last ones of the chain.
+// lastBlocks is true of the settlements of removed days, if nothing remains behind the removed settlements: time rises
+// with blocks, so that they are the last ones of the chain.
+const lastBlocks = `block > coalesce((
+			SELECT s.block FROM settlements s
+			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM removed_settlements)
+				AND s.settled_at < (SELECT min(day) FROM removed_settlements)::timestamp AT TIME ZONE 'UTC'
+			ORDER BY s.block DESC LIMIT 1), -1)`
+
+// The first and last times of days come from the remaining settlements.
 const recomputeTimes = `
 	WITH remaining AS MATERIALIZED (
 		SELECT token_id, settler_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at
 		FROM settlements
-		WHERE chain_id = $1 AND block > coalesce((
-			SELECT s.block FROM settlements s
-			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM removed_settlements)
-				AND s.settled_at < (SELECT min(day) FROM removed_settlements)::timestamp AT TIME ZONE 'UTC'
-			ORDER BY s.block DESC LIMIT 1), -1)
+		WHERE chain_id = $1 AND %s
 	), tokens AS (
 		UPDATE token_days t SET last_at = r.last_at FROM (
 			SELECT token_id, day, max(settled_at) AS last_at FROM remaining

@@ -205,7 +205,7 @@ func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, 
 			}
 			fresh = t.queue(batch)
 		}()
-		err := copySettlements(ctx, tx, entries, scan)
+		err := copyEntries(ctx, tx, "settlements", entries, scan)
 		if <-summed; err != nil {
 			return 0, err
 		}
@@ -297,8 +297,8 @@ func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *in
 const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, token_id, log_index, scan_id, " +
 	"chain_id, transaction, block_hash, method, amount"
 
-func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
-	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
+func copyEntries(ctx context.Context, tx pgx.Tx, table string, entries []entry, scan *int32) error {
+	return rows.Copy(ctx, tx, table, settlementColumns, entries, func(row []any, e *entry) {
 		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.tokenID, e.log, scan, e.chain, e.transaction,
 			e.hash,
 			e.method, e.amount.value())

@@ -84,10 +84,24 @@ contract Token {
         return ecrecover(digest, v, r, s);
     }
 
-    function move(address from, address to, uint256 value) internal {
+    function move(address from, address to, uint256 value) internal virtual {
         balanceOf[from] -= value;
         balanceOf[to] += value;
         emit Transfer(from, to, value);
+    }
+}
+
+// A token that takes a fee in a Transfer of its own, before the payment or after it.
+contract FeeToken is Token {
+    address constant COLLECTOR = address(0xfee);
+    bool immutable first;
+
+    constructor(bool f) { first = f; }
+
+    function move(address from, address to, uint256 value) internal override {
+        if (first) super.move(from, COLLECTOR, 3);
+        super.move(from, to, value);
+        if (!first) super.move(from, COLLECTOR, 3);
     }
 }
 

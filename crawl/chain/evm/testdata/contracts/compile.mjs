@@ -16,7 +16,7 @@ if (out.errors) {
   if (out.errors.some((e) => e.severity === 'error')) process.exit(1)
 }
 const contracts = {}
-for (const name of ['Token', 'Wallet', 'Batch', 'Proxy', 'BatchSettlement']) {
+for (const name of ['Token', 'FeeToken', 'Wallet', 'Batch', 'Proxy', 'BatchSettlement']) {
   const { evm } = out.contracts['Contracts.sol'][name]
   contracts[name] = { creation: evm.bytecode.object, runtime: evm.deployedBytecode.object }
 }
