@@ -17,6 +17,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/encode"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 // examplesOf renders the responses of the examples, as a build does.
@@ -316,6 +317,7 @@ func TestRouteTableIsPublished(t *testing.T) {
 // TestExamples checks that examples are responses of the snapshot, shortened and without invisible characters.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	d, data := parseDocument(t, apiOf(t, world()))
 	services := d.Paths["/services"].Get
 	var list site.List[site.ServiceListItem, site.PaginationMeta]
@@ -353,6 +355,7 @@ func mustOpenAPI(t *testing.T) []byte {
 
 func TestReference(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	expect(t, apiOf(t, world()).Reference,
 		In("nav[aria-label=Site] a[aria-current=page]", IsText("API"), HasAttr("href", "/reference.html")),
 		In("h1", IsText("API reference")),

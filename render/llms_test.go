@@ -11,6 +11,7 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // llms returns llms.txt.
@@ -147,6 +148,7 @@ func TestSitemap(t *testing.T) {
 // TestSitemapIndex checks that the pages of a large directory are divided among several sitemaps.
 func TestSitemapIndex(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	files, err := newRenderer(t, newDirectory(50_000)).Sitemap()
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // newRenderer returns a renderer of a snapshot, with the settings of an ordinary operator.
@@ -105,6 +106,7 @@ func TestFooter(t *testing.T) {
 // TestServiceKeepsItsBytes checks that two builds of a day write the same files for a service without new facts.
 func TestServiceKeepsItsBytes(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	for _, l := range []site.Listing{acme(), unchecked(), nasty()} {
 		files := func(at time.Time) map[string]string {
 			s := world()
@@ -334,6 +336,7 @@ func TestServicePage(t *testing.T) {
 
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	render := func() []byte {
 		s := world()
 		e := newRenderer(t, s)

@@ -13,11 +13,13 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/routes"
+	"tollbook/site/testgate"
 )
 
 // TestPagesAreValid checks every page for what browsers, screen readers and crawlers rely on.
 func TestPagesAreValid(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	for name, s := range map[string]*site.Snapshot{"world": world(), "empty": {Now: site.NewTime(now)}} {
 		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true,
 			Contact: "hello@tollbook.example"})
@@ -323,6 +325,7 @@ func findFaults(doc *goquery.Document, tree map[string][]byte) []string {
 // TestMovedParts checks that addresses of parts of guides that moved to pages of their own lead to a link.
 func TestMovedParts(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	pages, _ := pagesOf(t, render.Site{}, world())
 	for page, parts := range map[string]string{
 		"operations.html": "run-it-on-a-schedule say-who-visits sign-requests check-its-health data-worth-keeping disk-space " +

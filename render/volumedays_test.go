@@ -9,6 +9,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // TestVolumeDays checks the charts of all volume divided by facilitator and by network, and their tables and files.
@@ -63,6 +64,7 @@ func TestVolumeDays(t *testing.T) {
 // TestFacilitatorOrders checks that the heads of the columns sort the list, and that unknown growth is last.
 func TestFacilitatorOrders(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	s := world()
 	s.Facilitators = nil
 	for _, f := range []struct {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/serve/edge/edgetest"
+	"tollbook/site/testgate"
 )
 
 // response is a response in the parts that all servers must send alike.
@@ -130,6 +131,7 @@ func play(t *testing.T, addr string, script []call) []response {
 
 // TestEdges plays one script against the Go reader, the worker and nginx.
 func TestEdges(t *testing.T) {
+	testgate.NotRaced(t)
 	w := newWorld(t)
 	script := w.script(t)
 	if len(script) < 1000 {
