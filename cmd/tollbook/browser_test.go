@@ -69,8 +69,14 @@ func TestPagesInBrowser(t *testing.T) { // not parallel: it needs the whole mach
 	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range []string{"pages", "views", "use", "tasks", "html", "links", "lighthouse"} {
+	for _, script := range []string{"pages", "views", "use", "tasks", "lighthouse"} {
 		t.Run(script, func(t *testing.T) { b.run(t, dir, script+".mjs") })
+	}
+	for _, script := range []string{"html", "links"} { // each uses one processor, and no browser
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			b.run(t, dir, script+".mjs")
+		})
 	}
 }
 
