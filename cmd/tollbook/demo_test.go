@@ -29,14 +29,13 @@ import (
 
 // startDemo runs the demo on a free port until its first page responds. It returns the URL of the pages without a
 // trailing slash.
-func startDemo(t *testing.T, data string, more ...string) (*program, string) {
+func startDemo(t *testing.T, data string) (*program, string) {
 	t.Helper()
-	p := command(t, nil, append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s"},
-		more...)...).start(t)
+	p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "5s").start(t)
 	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
 }
 
-// startShippedDemo is like startDemo, but runs the program as it is shipped.
+// startShippedDemo is like startDemo, but runs the program as it is shipped, with more visits.
 func startShippedDemo(t *testing.T, data string) (*program, string) {
 	t.Helper()
 	p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s").shipped(t).start(t)
