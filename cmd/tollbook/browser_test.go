@@ -60,8 +60,10 @@ func TestPagesInBrowser(t *testing.T) { // not parallel: it needs the whole mach
 	modules := nodetest.Install(t, browserScripts)
 	b := &browsed{Chromium: chromium, Category: "Finance", Network: "BSE", NetworkName: "Base",
 		Forms: []string{"mobile"}}
-	b.sample(t)
-	b.odd(t)
+	data := filepath.Join(t.TempDir(), "data")
+	demo := startSample(t, data)
+	b.odd(t) // meanwhile
+	b.sample(t, demo, data)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(browserScripts)); err != nil {
 		t.Fatal(err)
@@ -86,11 +88,15 @@ func TestPagesInBrowser(t *testing.T) { // not parallel: it needs the whole mach
 	}
 }
 
-// sample builds a snapshot of the sample world with a demo that ends, and serves it twice.
-func (b *browsed) sample(t *testing.T) {
-	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	data := filepath.Join(t.TempDir(), "data")
-	demo := command(t, env, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "1h").shipped(t).start(t)
+// startSample starts a demo that builds a snapshot of the sample world.
+func startSample(t *testing.T, data string) *program {
+	t.Helper()
+	return command(t, []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}, "demo", "--data", data, "--listen",
+		"127.0.0.1:0", "--interval", "1h").shipped(t).start(t)
+}
+
+// sample ends the demo when its snapshot is built, and serves that twice.
+func (b *browsed) sample(t *testing.T, demo *program, data string) {
 	demo.await(t, "Pages ")
 	if err := demo.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -100,7 +106,7 @@ func (b *browsed) sample(t *testing.T) {
 	}
 	public := filepath.Join(data, "public")
 	// submissions are real and need a database without samples
-	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	b.Serve, _ = serving(t, env, data, "--serve-rate-limit", "0", "--serve-trusted-proxies", "127.0.0.1")
 	b.Nginx = "http://" + edgetest.StartNginx(t, "", func(listen string) ([]byte, error) {
 		config := ran(t, nil, "edge", "nginx", "--root", public, "--listen", listen, "--upstream",
