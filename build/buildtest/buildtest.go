@@ -32,8 +32,8 @@ type Directory struct {
 	folder *output.Folder
 }
 
-// New builds a directory and serves it until the test ends. The service evil has this name and description. The clock
-// of the handler is a minute after Moment.
+// New builds a directory and serves it until the test ends, as Serve does. The service evil has this name and
+// description.
 func New(t *testing.T, name, description string) *Directory {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
@@ -68,14 +68,19 @@ func New(t *testing.T, name, description string) *Directory {
 		t.Fatal(err)
 	}
 	d.Build(t, Moment)
-	source, err := output.OpenSource(filepath.Join(dir, "public"), slog.New(slog.NewTextHandler(t.Output(), nil)))
+	d.Handler = Serve(t, dir)
+	return d
+}
+
+// Serve serves the folder of such a directory until the test ends. The clock of the handler is a minute after Moment.
+func Serve(t *testing.T, data string) http.Handler {
+	t.Helper()
+	source, err := output.OpenSource(filepath.Join(data, "public"), slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(source.Close)
-	d.Handler = serve.NewHandler(serve.Options{Source: source,
-		Now: func() time.Time { return Moment.Add(time.Minute) }})
-	return d
+	return serve.NewHandler(serve.Options{Source: source, Now: func() time.Time { return Moment.Add(time.Minute) }})
 }
 
 // Build publishes a snapshot of the moment at, and returns its id.

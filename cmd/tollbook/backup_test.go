@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -138,8 +137,8 @@ func TestBackup(t *testing.T) {
 // TestPrivateBackup checks that the packed folder of a stopped private Postgres is the same directory under another
 // --data.
 func TestPrivateBackup(t *testing.T) {
+	t.Parallel()
 	needPostgres(t)
-	t.Setenv("DATABASE_URL", "")
 	if _, err := exec.LookPath("tar"); err != nil {
 		testgate.Missing(t, "no tar for a back-up")
 	}
@@ -147,7 +146,7 @@ func TestPrivateBackup(t *testing.T) {
 	mine, other := dataOptions{Data: memoryDir(t)}, dataOptions{Data: memoryDir(t)}
 	in := func(o dataOptions, f func(*postgres.DB)) {
 		t.Helper()
-		db, err := run.OpenDatabase(ctx, run.DatabaseOptions{URL: os.Getenv("DATABASE_URL"), Data: o.Data,
+		db, err := run.OpenDatabase(ctx, run.DatabaseOptions{Data: o.Data,
 			Say: func(line string) { t.Log(line) }})
 		if err != nil {
 			t.Fatal(err)

@@ -108,7 +108,7 @@ func TestReadersThatNeverRead(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			args := []string{"serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0"}
-			server := command(t, nil, append(append(args, limits...), test.more...)...).start(t)
+			server := command(t, []string{ownCollector}, append(append(args, limits...), test.more...)...).start(t)
 			base := strings.TrimSuffix(strings.Fields(server.await(t, "Serving "))[2], "/")
 			size := len(get(t, base+largeFiles[0]).body)
 			before := memoryKiB(server.Process.Pid, "VmRSS:") >> 10

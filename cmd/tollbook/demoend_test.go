@@ -22,8 +22,7 @@ import (
 func TestDemoEndsWithItsPostgres(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
-	needPostgres(t)
-	data := filepath.Join(t.TempDir(), "data")
+	data := copyDemo(t)
 	p, _ := startShippedDemo(t, data)
 	kill(t, postmaster(t, data))
 	if code := p.status(t); code != 1 || !strings.Contains(p.said(),
@@ -153,34 +152,4 @@ func descendants(pid int) (list []int) {
 		}
 	}
 	return list
-}
-
-// TestDemoFromReadOnlyFolder checks that the first command of the README works in a read-only checkout. The demo writes
-// to the user's own folder, and nothing to the checkout.
-func TestDemoFromReadOnlyFolder(t *testing.T) {
-	t.Parallel()
-	testgate.All(t)
-	needPostgres(t)
-	user := ordinaryUser(t)
-	checkout := filepath.Join(user.dir, "checkout")
-	if err := os.Mkdir(checkout, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	p := user.command(t, "demo", "--listen", "0.0.0.0:0")
-	p.Dir = checkout
-	p.start(t)
-	base := strings.TrimSuffix(p.await(t, "Pages "), "/")
-	if !strings.HasPrefix(base, "http://127.0.0.1:") {
-		t.Errorf("the pages are at %s, which is nothing to click on", base)
-	}
-	public := p.await(t, "Files ")
-	if !strings.HasPrefix(public, user.home+"/") {
-		t.Errorf("files in %s, want them in the user's home %s", public, user.home)
-	}
-	checkPages(t, base)
-	p.interrupt(t, os.Interrupt)
-	checkEmpty(t, checkout)
-	if published(t, filepath.Dir(public)) == "" {
-		t.Errorf("nothing is published in %s", public)
-	}
 }

@@ -273,7 +273,7 @@ func TestSampleAndRealStayApart(t *testing.T) {
 
 	sample := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	demo := command(t, sample, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").shipped(t).start(t)
-	demo.await(t, "Pages ")
+	demo.await(t, "Building the first snapshot") // its services are stored
 	demo.interrupt(t, os.Interrupt)
 	fails(t, sample, "this database contains the sample services of a demo", "services", "import", list)
 	fails(t, sample, "this database contains the sample services of a demo", "crawl", "--once")

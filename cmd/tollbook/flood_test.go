@@ -125,7 +125,7 @@ func TestSubmissionFlood(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	ran(t, env, "build", "--data", data)
-	base, server := serving(t, env, data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending",
+	base, server := serving(t, append(env, ownCollector), data, "--serve-trusted-proxies", "127.0.0.0/8", "--serve-max-pending",
 		strconv.Itoa(most))
 	var ids []string
 	logFlood := func(what string, f flood, began time.Time) {

@@ -129,8 +129,8 @@ func TestLoad(t *testing.T) {
 	env, data := []string{"DATABASE_URL=" + dsn}, memoryDir(t)
 	ran(t, env, "services", "import", writeFile(t, "list.json", listOfServices(200, "d")))
 	ran(t, env, "build", "--data", data)
-	server := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--serve-listen", "127.0.0.1:0",
-		"--serve-rate-limit", "0").start(t)
+	server := command(t, []string{ownCollector}, "serve", "--from", filepath.Join(data, "public"), "--serve-listen",
+		"127.0.0.1:0", "--serve-rate-limit", "0").start(t)
 	base := strings.TrimSuffix(strings.Fields(server.await(t, "Serving "))[2], "/")
 
 	all := &sumsBySnapshot{base: base, of: map[string]map[string]string{}, first: map[string]time.Time{}}

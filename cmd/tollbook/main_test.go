@@ -1,7 +1,10 @@
 package main
 
 import (
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"tollbook/site/postgres/postgrestest"
@@ -21,5 +24,10 @@ func TestMain(m *testing.M) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
 		os.Setenv("TMPDIR", "/dev/shm") // a disk would slow down the tests and their programs
 	}
-	postgrestest.Main(m, removeShipped)
+	// Many tests wait for schedules, retries and time limits, so that three of them keep two processors busy.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa((3*runtime.GOMAXPROCS(0) + 1) / 2))
+	}
+	postgrestest.Main(m, removeShipped, worldFolder.remove, demoFolder.remove)
 }

@@ -25,6 +25,10 @@ import (
 // patience is how long a test waits for an event. It is enough for a loaded machine under the race detector.
 const patience = 3 * time.Minute
 
+// ownCollector is the variable by which a program collects garbage as it does for users, for tests that bound or record
+// its memory. Where the environment sets GOGC, as .ci/run does, other programs of tests collect garbage less often.
+const ownCollector = "GOGC="
+
 // program is the command line in a separate process.
 type program struct {
 	*exec.Cmd

@@ -26,9 +26,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// readPause is how long each reader waits between two requests. Readers without a pause take the processors that
-// publishers need, and walks that last longer are more often cut by a new snapshot.
-const readPause = 10 * time.Millisecond
+// readPause is how long each reader waits between two requests, and walkPause between two walks. Readers without a pause
+// take the processors that publishers need, and walks that last longer are more often cut by a new snapshot.
+const readPause, walkPause = 10 * time.Millisecond, 50 * time.Millisecond
 
 // TestPublishKilled kills publishers with -9 at random moments. Meanwhile readers walk pages through serve and through
 // the Cloudflare worker, and read single objects. Every walk sees one snapshot, and every body has that snapshot's sum.
@@ -89,7 +89,7 @@ func TestPublishKilled(t *testing.T) {
 	}
 	for _, w := range kinds {
 		readers.Go(func() {
-			for ctx.Err() == nil {
+			for ; ctx.Err() == nil; time.Sleep(walkPause) {
 				if err := w.walk(ctx, sumsOf); err != nil && ctx.Err() == nil {
 					t.Errorf("a walk through %s: %v", w.kind, err)
 					return

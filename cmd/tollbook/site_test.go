@@ -224,9 +224,9 @@ func TestOperatorBrokenService(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
+	data := copyDemo(t)
 	for range 3 {
-		code, _, stderr := tollbook(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--site-templates", own,
-			"--listen", "127.0.0.1:0")
+		code, _, stderr := tollbook(t, nil, "demo", "--data", data, "--site-templates", own, "--listen", "127.0.0.1:0")
 		if code != 1 || !strings.Contains(stderr, "service.html:2:") || strings.Contains(stderr, "panic") {
 			t.Errorf("exit %d, want 1; stderr\n%swant service.html:2:", code, stderr)
 		}

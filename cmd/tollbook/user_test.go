@@ -48,20 +48,38 @@ func TestFolderNotWritable(t *testing.T) {
 	checkEmpty(t, public)
 }
 
-// TestDemoAsOrdinaryUser checks that the demo needs no privileges. It writes only to its data folder and the user's
-// own.
+// TestDemoAsOrdinaryUser checks that the first command of the README works in a read-only checkout, and that the demo
+// needs no privileges. It writes to the user's own folder, and nothing to the checkout.
 func TestDemoAsOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)
-	data := filepath.Join(user.home, "data")
-	p := user.command(t, "demo", "--data", data, "--listen", "127.0.0.1:0").start(t)
+	checkout := filepath.Join(user.dir, "checkout")
+	if err := os.Mkdir(checkout, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	p := user.command(t, "demo", "--listen", "0.0.0.0:0")
+	p.Dir = checkout
+	p.start(t)
 	base := strings.TrimSuffix(p.await(t, "Pages "), "/")
+	if !strings.HasPrefix(base, "http://127.0.0.1:") {
+		t.Errorf("the pages are at %s, which is nothing to click on", base)
+	}
+	public := p.await(t, "Files ")
+	if !strings.HasPrefix(public, user.home+"/") {
+		t.Errorf("files in %s, want them in the user's home %s", public, user.home)
+	}
+	checkPages(t, base)
 	checkWorld(t, base)
+	data := filepath.Dir(public)
 	children := serverProcesses(data)
 	p.interrupt(t, os.Interrupt)
 	checkGone(t, data, base, children)
+	checkEmpty(t, checkout)
+	if published(t, data) == "" {
+		t.Errorf("nothing is published in %s", public)
+	}
 }
 
 // account is an ordinary user: nobody if root runs the test, otherwise the user who runs it.

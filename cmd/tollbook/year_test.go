@@ -123,7 +123,7 @@ func (y *year) now() time.Time { return y.start.AddDate(0, 0, y.day).Add(y.clock
 
 func (y *year) env() []string {
 	return append(y.server.Env(y.server.Address), "DATABASE_URL="+y.dsn, "TOLLBOOK_CONFIG="+y.config, "USER=keeper",
-		asClock+"="+y.now().Format(time.RFC3339))
+		ownCollector, asClock+"="+y.now().Format(time.RFC3339))
 }
 
 // TestYear lets days pass for a directory of which ten services are hostile, one of two lists lies and one of three

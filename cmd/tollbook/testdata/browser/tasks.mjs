@@ -74,7 +74,7 @@ const tasks = [
 ];
 
 const browser = await launch();
-await each(tasks, 1, async ([question, steps, place, answer, most = 2]) => {
+await each(tasks, 2, async ([question, steps, place, answer, most = 2]) => {
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
 	const page = await watched(context, given.serve);
 	try {
