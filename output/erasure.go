@@ -46,10 +46,10 @@ func (d *Folder) SetErasures(e Erasures) { d.erasures = e }
 func (b *Build) SetErasures(e Erasures) { b.erasures = e }
 
 // deleteErased deletes from the store the snapshots that erasures cover, and returns how many they are. With them it
-// deletes the files of days that no remaining snapshot names: days that a restored database lost were not rewritten. It
-// deletes nothing while the published snapshot is one of them, because readers would lose the others and still see what
+// deletes packs that the folder has no more, and the files of days that no remaining snapshot names: what was too old,
+// or lost by a restored database, was not rewritten. It deletes nothing while the published snapshot is one of them, because readers would lose the others and still see what
 // was erased.
-func (p *Publisher) deleteErased(ctx context.Context, c archive.Checkpoint) (int, error) {
+func (p *Publisher) deleteErased(ctx context.Context, from *Folder, c archive.Checkpoint) (int, error) {
 	if len(p.o.Erasures) == 0 || p.o.Erasures.Cover(c.Snapshot) {
 		return 0, nil
 	}
@@ -73,7 +73,11 @@ func (p *Publisher) deleteErased(ctx context.Context, c archive.Checkpoint) (int
 	if err != nil {
 		return 0, err
 	}
-	return len(names), p.store.Delete(ctx, append(days, names...))
+	packs, _, err := p.unneededPacks(ctx, from)
+	if err != nil {
+		return 0, err
+	}
+	return len(names), p.store.Delete(ctx, slices.Concat(packs, days, names))
 }
 
 func isSnapshotID(name string) bool {

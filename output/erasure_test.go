@@ -72,7 +72,7 @@ func zipsIn(names []string) []string {
 }
 
 // TestErasureDeletesSnapshots checks that Prune and Publish delete the snapshots that may contain what was erased,
-// whatever the retention says, and their trees. Earlier ones stay. A publisher that fails between the pointer and the
+// whatever the retention says, and their trees, and packs that were too old to be rewritten. Earlier snapshots stay. A publisher that fails between the pointer and the
 // deletions leaves the new snapshot published, and the same command or prune finishes. Nobody can roll back to a
 // deleted snapshot, or read one that a server has open.
 func TestErasureDeletesSnapshots(t *testing.T) {
@@ -95,6 +95,10 @@ func TestErasureDeletesSnapshots(t *testing.T) {
 			}
 			since := t0.Add(time.Minute)
 			clean := commitErasure(t, d, since, t0.Add(time.Hour))
+			old := archive.PackName("2026101012") // the folder has pruned it, the place not yet
+			if _, err := plain.Put(t.Context(), old, strings.NewReader("rows"), objects.PutOptions{}); err != nil {
+				t.Fatal(err)
+			}
 
 			// Killed here, the folder still has the old zips.
 			_, _, err := d.Rollback(t.Context(), ids[3], RollbackOptions{ListSnapshots: readListed})
@@ -155,6 +159,9 @@ func TestErasureDeletesSnapshots(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, zipsIn(namesIn(t, plain))); diff != "" {
 				t.Errorf("%s: zips in the place (-want +got):\n%s", finish, diff)
+			}
+			if slices.Contains(namesIn(t, plain), old) {
+				t.Errorf("%s: a pack with what was erased stays, because it was too old to be rewritten", finish)
 			}
 			verifyWhole(t, plain)
 			if err := remote.Refresh(); err != nil {

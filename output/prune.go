@@ -309,31 +309,17 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if t.checkpoint.Previous != nil {
 		previous = *t.checkpoint.Previous
 	}
-	needed, err := from.Packs()
+	packs, packBytes, err := p.unneededPacks(ctx, from)
 	if err != nil {
 		return pruned, err
 	}
-	hours, err := p.listZips(ctx, archive.PacksDir, func(name string) bool {
-		_, ok := archive.ParseHour(name)
-		return ok
-	})
+	days, dayBytes, err := p.unneededDays(ctx, t.checkpoint)
 	if err != nil {
 		return pruned, err
 	}
-	gone, shared, err := p.unneededDays(ctx, t.checkpoint)
-	if err != nil {
-		return pruned, err
-	}
-	pruned.Days = len(gone)
-	for _, pack := range hours {
-		if len(needed) == 0 || slices.Contains(needed, pack.ID) {
-			shared += pack.Bytes
-			continue
-		}
-		gone = append(gone, archive.PackName(pack.ID))
-		pruned.Packs++
-	}
-	if pruned.Erased, err = p.deleteErased(ctx, t.checkpoint); err != nil {
+	pruned.Packs, pruned.Days = len(packs), len(days)
+	gone, shared := slices.Concat(days, packs), packBytes+dayBytes
+	if pruned.Erased, err = p.deleteErased(ctx, from, t.checkpoint); err != nil {
 		return pruned, err
 	}
 	list, err := p.listZips(ctx, archive.SnapshotsDir, isSnapshotID)
@@ -370,6 +356,27 @@ func (p *Publisher) listed(id string) ([]string, error) {
 		return nil, err
 	}
 	return p.o.Listed(tree)
+}
+
+// unneededPacks returns the packs that the folder has no more, and the number of bytes of the others. It returns none if
+// the folder has no packs at all.
+func (p *Publisher) unneededPacks(ctx context.Context, from *Folder) (gone []string, bytes int64, err error) {
+	needed, err := from.Packs()
+	if err != nil {
+		return nil, 0, err
+	}
+	hours, err := p.listZips(ctx, archive.PacksDir, func(name string) bool {
+		_, ok := archive.ParseHour(name)
+		return ok
+	})
+	for _, pack := range hours {
+		if len(needed) > 0 && !slices.Contains(needed, pack.ID) {
+			gone = append(gone, archive.PackName(pack.ID))
+		} else {
+			bytes += pack.Bytes
+		}
+	}
+	return gone, bytes, err
 }
 
 // unneededDays returns the files of days that neither the current nor the previous snapshot names, and the number of

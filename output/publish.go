@@ -189,7 +189,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
 	if err == nil {
 		steps.Done(ctx, "objects expanded", "written", r.Written, "deleted", r.Deleted, "unchanged", r.Unchanged)
-		r.Erased, err = p.deleteErased(ctx, r.Checkpoint)
+		r.Erased, err = p.deleteErased(ctx, from, r.Checkpoint)
 	}
 	if err == nil && r.Erased > 0 {
 		steps.Done(ctx, "erased snapshots deleted", "snapshots", r.Erased)
