@@ -92,7 +92,8 @@ func mountSmall(t *testing.T, dir, size string) (unmount func()) {
 	var once sync.Once
 	unmount = func() {
 		once.Do(func() {
-			if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			// Lazily: a child that another test just starts may have open what this one had.
+			if out, err := exec.Command("umount", "--lazy", dir).CombinedOutput(); err != nil {
 				t.Errorf("umount %s: %v: %s", dir, err, out)
 			}
 		})
