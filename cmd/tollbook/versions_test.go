@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,29 +18,13 @@ import (
 	"tollbook/output/archive"
 )
 
+// olderVariable names the program of an older commit, whose clock asClock sets, too. .ci/long builds it. TestVersions
+// compares with it, and it begins the year of TestYear.
+const olderVariable = "TOLLBOOK_TEST_OLDER"
+
 // programVersion is the program of some commit.
 type programVersion struct {
 	name, path string
-}
-
-// buildVersion builds the program of a commit in a work tree that is removed afterwards.
-func buildVersion(t *testing.T, commit string) programVersion {
-	t.Helper()
-	tree, path := filepath.Join(t.TempDir(), "tree"), filepath.Join(t.TempDir(), "tollbook")
-	run := func(dir, name string, args ...string) string {
-		t.Helper()
-		c := exec.Command(name, args...)
-		c.Dir = dir
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
-	run(root, "git", "worktree", "add", "--detach", tree, commit)
-	t.Cleanup(func() { run(root, "git", "worktree", "remove", "--force", tree) })
-	run(tree, "go", "build", "-buildvcs=false", "-o", path, "./cmd/tollbook")
-	return programVersion{run(tree, "git", "rev-parse", "--short", "HEAD"), path}
 }
 
 func (v programVersion) command(t *testing.T, env []string, args ...string) *program {
@@ -132,18 +115,18 @@ var routesToCompare = []string{"/v1/services?per_page=2", "/v1/services?network=
 // TestVersions lets a program of an older commit read what this one publishes, and this one what the older publishes:
 // verify, serve with every kind of route, find, best, show and check at its server, data pull and query, MCP, publish
 // and rollback. Each must succeed, and say the same as the program that published, in all members that both know.
-// TOLLBOOK_TEST_OLDER names the commit; without, the test is skipped, because a clone may lack it.
+// olderVariable names the older program; without it, the test is skipped, because .ci/long alone builds one.
 func TestVersions(t *testing.T) {
-	commit := os.Getenv("TOLLBOOK_TEST_OLDER")
-	if commit == "" {
-		t.Skip("TOLLBOOK_TEST_OLDER is not set")
+	path := os.Getenv(olderVariable)
+	if path == "" {
+		t.Skip(olderVariable + " is not set")
 	}
 	needPostgres(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, this := buildVersion(t, commit), programVersion{"this program", self}
+	older, this := programVersion{"the older program", path}, programVersion{"this program", self}
 	commands := 0
 	for _, c := range []struct{ writer, reader programVersion }{{this, older}, {older, this}} {
 		t.Run(c.reader.name+" reads "+c.writer.name, func(t *testing.T) {

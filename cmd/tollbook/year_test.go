@@ -35,10 +35,6 @@ const (
 	// yearFiguresVariable names a folder for the figures of each week and their chart.
 	yearFiguresVariable = "TOLLBOOK_TEST_YEAR_FIGURES"
 
-	// yearOlderVariable names an older program, which keeps the clock of asClock, too. It begins the year, until the
-	// present program takes over its database, folder and bucket. .ci/long builds one.
-	yearOlderVariable = "TOLLBOOK_TEST_YEAR_OLDER"
-
 	// asClock names the variable that sets the clock of the program.
 	asClock = "TOLLBOOK_TEST_CLOCK"
 
@@ -234,7 +230,7 @@ func newYear(t *testing.T, days, services int) *year {
 		truth: truth{map[int][]visited{}, map[int][]payment{}}, lasts: map[string]time.Duration{},
 		memory: map[string]int64{}, server: outputtest.Versity(t), data: memoryDir(t), dsn: postgrestest.NewDatabase(t)}
 	y.chain.Finality = 1
-	if y.older = os.Getenv(yearOlderVariable); y.older != "" {
+	if y.older = os.Getenv(olderVariable); y.older != "" {
 		y.upgrade = days / 6 // before the first command that is new
 	}
 	y.to = y.server.Bucket(t)

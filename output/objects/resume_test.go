@@ -18,18 +18,20 @@ import (
 	"tollbook/output/outputtest"
 )
 
+// bucketServers are servers that keep the parts of an upload, each in its own way.
+var bucketServers = map[string]func(testing.TB) *outputtest.Server{
+	"versitygw": outputtest.Versity, "minio": outputtest.MinIO,
+}
+
 // TestPutContinues sends a large object to a server that accepts two parts of four, then away. The next Put sends the
 // two others alone. A Put of another object after a Sweep that keeps the first leaves its parts, and a Sweep that keeps
 // nothing removes them.
 func TestPutContinues(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []struct {
-		about string
-		start func(testing.TB) *outputtest.Server
-	}{{"versitygw", outputtest.Versity}, {"minio", outputtest.MinIO}} {
-		t.Run(kind.about, func(t *testing.T) {
+	for about, start := range bucketServers {
+		t.Run(about, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t)
+			server := start(t)
 			address := server.Bucket(t)
 			var parts, allowed atomic.Int64
 			var arriving sync.WaitGroup // a part that fails waits for those that arrive
@@ -96,13 +98,10 @@ func TestPutContinues(t *testing.T) {
 // whole part; the next Put does not make the object of it.
 func TestPutMistrustsParts(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []struct {
-		about string
-		start func(testing.TB) *outputtest.Server
-	}{{"versitygw", outputtest.Versity}, {"minio", outputtest.MinIO}} {
-		t.Run(kind.about, func(t *testing.T) {
+	for about, start := range bucketServers {
+		t.Run(about, func(t *testing.T) {
 			t.Parallel()
-			server := kind.start(t)
+			server := start(t)
 			address := server.Bucket(t)
 			var cut atomic.Bool
 			proxy := newProxy(t, server, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
