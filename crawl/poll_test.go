@@ -199,9 +199,7 @@ func TestPollHostileFacilitators(t *testing.T) {
 	}
 	m.listFacilitator(t, "private", "http://10.0.0.1")
 	wants["private"] = polls.Refused
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
-	m.listFacilitator(t, "closed", closed.URL)
+	m.listFacilitator(t, "closed", "http://127.0.0.1:1") // a port that was free a moment ago may be another test's
 	wants["closed"] = polls.Unreachable
 	poll(t, pollCrawler(t, m, now), PollReport{len(wants), 2})
 	got := map[string]string{}

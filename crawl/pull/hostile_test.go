@@ -303,9 +303,8 @@ func TestTakeAnswering(t *testing.T) {
 	}
 	paid := seller("paid", func() bool { return false })
 	later := seller("later", func() bool { return free })
-	down := httptest.NewServer(http.NotFoundHandler())
-	down.Close()
-	urls := []string{paid + "/x", later + "/x", later + "/y", down.URL + "/x"}
+	down := "http://127.0.0.1:1" // a port that was free a moment ago may be another test's
+	urls := []string{paid + "/x", later + "/x", later + "/y", down + "/x"}
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		entries := []string{}
 		for _, u := range urls {
