@@ -22,6 +22,7 @@ type Renderer struct {
 	categories, networks []*Group
 	positions            map[string]position // positions of services in their categories, by slug
 	serviceRows          func() (map[string]template.HTML, error)
+	filters              map[string]func() (template.HTML, error) // on the pages of all services, by order
 }
 
 // NewRenderer returns a renderer for a snapshot, which must not change while pages are rendered.
@@ -36,6 +37,10 @@ func (p *Pages) NewRenderer(s *site.Snapshot) *Renderer {
 	e.search = e.searchSettings()
 	for _, g := range e.Groups() {
 		g.filters = e.groupFilters(g)
+	}
+	e.filters = map[string]func() (template.HTML, error){}
+	for _, order := range site.PageOrders {
+		e.filters[order] = sync.OnceValues(func() (template.HTML, error) { return e.listFilters(order) })
 	}
 	e.serviceRows = sync.OnceValues(e.renderServiceRows)
 	return e

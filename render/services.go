@@ -87,7 +87,7 @@ func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.Paginati
 	label := orderLabels[order]
 	l.Caption, l.Heads = "Services, "+label[1], lists.NewHeads(headSorts[order], e.listHref)
 	b := services{serviceList: l, Order: label[1] + "; what not to pay comes last"}
-	if b.Filters, err = e.listFilters(order); err != nil {
+	if b.Filters, err = e.filters[order](); err != nil {
 		return nil, err
 	}
 	title := "Services"

@@ -136,9 +136,14 @@ func (c Card) draw() ([]byte, error) {
 // canvas is an image with the faces of its letters.
 type canvas struct {
 	*image.RGBA
-	step  int // between levels of coverage, of 255
+	flat  *image.Paletted // the same size, for png
+	step  int             // between levels of coverage, of 255
 	faces map[faceKey]font.Face
 }
+
+// canvases are those that png has encoded. A directory draws a card for each service, and the megabytes of a canvas
+// would make most of the garbage of a build.
+var canvases = sync.Pool{New: func() any { return &canvas{faces: map[faceKey]font.Face{}} }}
 
 type faceKey struct {
 	of   *sfnt.Font
@@ -173,7 +178,11 @@ const (
 )
 
 func newSheet(width, height int, ground color.RGBA) *canvas {
-	s := &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), fineStep, map[faceKey]font.Face{}}
+	s := canvases.Get().(*canvas)
+	if size := image.Rect(0, 0, width, height); s.RGBA == nil || s.Rect != size {
+		s.RGBA, s.flat = image.NewRGBA(size), image.NewPaletted(size, nil)
+	}
+	s.step = fineStep
 	draw.Draw(s.RGBA, s.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
 	return s
 }
@@ -272,11 +281,12 @@ func (s *canvas) cut(text string, of *sfnt.Font, size, width int) string {
 	return text
 }
 
-// png encodes the image with a palette if it has at most 256 colours.
+// png encodes the image with a palette if it has at most 256 colours. The canvas must not be used afterwards.
 func (s *canvas) png() ([]byte, error) {
+	defer canvases.Put(s)
 	var palette color.Palette
 	indexes := map[color.RGBA]uint8{}
-	flat := image.NewPaletted(s.Bounds(), nil)
+	flat := s.flat
 	var last color.RGBA // most pixels have the colour of the one before
 	var at uint8
 	for i := range flat.Pix {
@@ -300,9 +310,22 @@ func (s *canvas) png() ([]byte, error) {
 
 func encode(m image.Image) ([]byte, error) {
 	var b bytes.Buffer
-	e := png.Encoder{}
+	e := png.Encoder{BufferPool: &buffers}
 	if err := e.Encode(&b, m); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
+
+// buffers are those of the encoder of PNG, which takes a megabyte.
+var buffers encoderBuffers
+
+type encoderBuffers struct{ pool sync.Pool }
+
+// Get returns nil if there is none, and the encoder allocates one.
+func (b *encoderBuffers) Get() *png.EncoderBuffer {
+	e, _ := b.pool.Get().(*png.EncoderBuffer)
+	return e
+}
+
+func (b *encoderBuffers) Put(e *png.EncoderBuffer) { b.pool.Put(e) }

@@ -113,7 +113,13 @@ type Writer struct{ hosts map[string]map[string]*terms }
 // terms are what was observed at one URL.
 type terms struct {
 	level   Level
-	amounts map[token]*big.Int // the largest of each token
+	amounts []price // the largest of each token
+}
+
+// price is an amount of a token. Most URLs have one or two, and a map of so few takes ten times the memory.
+type price struct {
+	token  token
+	amount *big.Int
 }
 
 // Add adds what was observed at a URL in normal form. Of several calls for one URL, the worst level and the largest
@@ -131,7 +137,7 @@ func (w *Writer) Add(normal string, level Level, options []Option) {
 	}
 	t := w.hosts[host][normal]
 	if t == nil {
-		t = &terms{level: level, amounts: map[token]*big.Int{}}
+		t = &terms{level: level}
 		w.hosts[host][normal] = t
 	}
 	if severity[level] > severity[t.level] {
@@ -143,8 +149,10 @@ func (w *Writer) Add(normal string, level Level, options []Option) {
 			continue
 		}
 		key := newToken(o.Network, o.Asset, o.PayTo)
-		if before := t.amounts[key]; before == nil || before.Cmp(amount) < 0 {
-			t.amounts[key] = amount
+		if i := slices.IndexFunc(t.amounts, func(p price) bool { return p.token == key }); i < 0 {
+			t.amounts = append(t.amounts, price{key, amount})
+		} else if t.amounts[i].amount.Cmp(amount) < 0 {
+			t.amounts[i].amount = amount
 		}
 	}
 }
@@ -213,8 +221,8 @@ func (w *Writer) Encode(builtAt time.Time) ([]byte, error) {
 func encodeHost(of map[string]*terms) ([]byte, error) {
 	places := map[token]int{}
 	for _, t := range of {
-		for key := range t.amounts {
-			places[key] = 0
+		for _, p := range t.amounts {
+			places[p.token] = 0
 		}
 	}
 	tokens := slices.SortedFunc(maps.Keys(places), func(a, b token) int { return bytes.Compare(a[:], b[:]) })
@@ -232,11 +240,10 @@ func encodeHost(of map[string]*terms) ([]byte, error) {
 		t := of[u.name]
 		out = append(append(out, u.sum[:urlBytes]...), byte(t.level))
 		out = binary.AppendUvarint(out, uint64(len(t.amounts)))
-		for _, key := range slices.SortedFunc(maps.Keys(t.amounts), func(a, b token) int {
-			return cmp.Compare(places[a], places[b])
-		}) {
-			out = binary.AppendUvarint(out, uint64(places[key]))
-			out = appendAmount(out, t.amounts[key])
+		slices.SortFunc(t.amounts, func(a, b price) int { return cmp.Compare(places[a.token], places[b.token]) })
+		for _, p := range t.amounts {
+			out = binary.AppendUvarint(out, uint64(places[p.token]))
+			out = appendAmount(out, p.amount)
 		}
 	}
 	return out, nil
