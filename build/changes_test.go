@@ -92,6 +92,7 @@ func storeChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]store
 // directory was built many times, the other once.
 func TestChangesEndToEnd(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	db := open(t)
 	often, once := tempDir(t), tempDir(t)
 	all, now := storeChanges(t, db, often, 10*24)

@@ -111,6 +111,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 // response that asked for it.
 func TestPricesHaveEvidence(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	dir, snapshot := buildSample(t)
 	z := openZip(t, dir, snapshot)
 	var index routes.Index

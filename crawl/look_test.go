@@ -18,6 +18,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/testgate"
 	"tollbook/site/webbotauth"
 )
 
@@ -26,6 +27,7 @@ import (
 // endpoint that was paid before; a service that mends its terms loses the flag with the next look.
 func TestLooksAreBuilt(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	const own, other = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x742d35Cc6634C0532925a3b844Bc454e4438f44e"
 	var mu sync.Mutex
 	asked, mended, count := map[string]int{}, false, 0

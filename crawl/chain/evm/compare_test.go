@@ -15,6 +15,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/evm"
+	"tollbook/site/testgate"
 )
 
 var (
@@ -90,6 +91,7 @@ func amounts(e *exchange, digits string) {
 // one, wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingNode(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	w := newWorld(79)
 	w.grow(160, 8)
 	for _, lie := range lies {

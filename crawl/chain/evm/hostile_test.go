@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
+	"tollbook/site/testgate"
 )
 
 // TestHostileNodes checks that the index equals that from an honest node, whatever a hostile node answers.
 func TestHostileNodes(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	w := newWorld(77)
 	w.grow(160, 8)
 	for _, h := range hostilities {

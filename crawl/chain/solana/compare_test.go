@@ -12,6 +12,7 @@ import (
 
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/testgate"
 )
 
 const lieLength = 60
@@ -93,6 +94,7 @@ func ownerOf(result json.RawMessage, list string) string {
 // wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingNode(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	all, settler := chaintest.SolanaHistory(lieLength)
 	acme := ledger.ScanSettler{Address: settler, Facilitator: "acme"}
 	truth := newWalkStore(acme)

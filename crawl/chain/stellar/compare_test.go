@@ -13,6 +13,7 @@ import (
 
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/testgate"
 )
 
 const lieLength = 330
@@ -65,6 +66,7 @@ func lies() map[string]func(rows []map[string]any) []map[string]any {
 // wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingServer(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	all, settler := chaintest.StellarHistory(lieLength)
 	acme := ledger.ScanSettler{Address: settler, Facilitator: "acme"}
 	truth := newStore(acme)

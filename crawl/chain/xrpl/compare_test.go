@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/crawl/chain/xrpl"
+	"tollbook/site/testgate"
 )
 
 const lieLength = 430
@@ -97,6 +98,7 @@ func read(t *testing.T, s *store, log *bytes.Buffer, nodes ...string) (err error
 // wherever the liar stands; with two nothing wrong is stored, and an error names both until a third one decides.
 func TestLyingNode(t *testing.T) {
 	t.Parallel()
+	testgate.NotRaced(t)
 	truth := newStore(chaintest.XRPLRecipients...)
 	if _, err := newReader(t, truth, chaintest.NewXRPL(chaintest.XRPLHistory(lieLength))).Once(t.Context()); err != nil {
 		t.Fatal(err)
