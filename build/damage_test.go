@@ -417,7 +417,7 @@ var demoTemplate = postgrestest.New(func(ctx context.Context, dsn string) error 
 // build that cannot write its files names no rows at all, even damaged ones.
 func TestHealthyRowsAreNotAccused(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	for name, dsn := range map[string]string{"new": postgrestest.NewDatabase(t), "loaded": damagedTemplate.Database(t),
 		"demo's": demoTemplate.Database(t)} {
 		db, err := postgres.Open(t.Context(), dsn)

@@ -205,7 +205,7 @@ func readTable(t *testing.T, path string, table *data.Table) (rows []data.Row) {
 // TestPricesOfAllProtocols checks the prices of an endpoint that offered MPP, L402 and crawler-price beside x402.
 func TestPricesOfAllProtocols(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	db, dir := openCopy(t, historyTemplate), tempDir(t)
 	r := run(t, db, dir, dataOptions(moment.Add(time.Minute)))
 	table := &data.Prices.Table
@@ -400,7 +400,7 @@ func TestPastInParts(t *testing.T) {
 // never had it.
 func TestErasedDays(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	db := openCopy(t, historyTemplate)
 	dir, fresh := tempDir(t), tempDir(t)
 	o := dataOptions(moment.Add(time.Minute))
@@ -438,7 +438,7 @@ func TestErasedDays(t *testing.T) {
 // that no other file is.
 func TestLateSettlements(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	dsn := historyTemplate.Database(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {

@@ -50,7 +50,7 @@ func visitAll(t *testing.T, db *postgres.DB, times ...time.Time) {
 // the operator says so, and that then all packs have the rows that the new snapshot numbers.
 func TestRestoredDatabase(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	db, backup, dir, fresh := openSample(t), openSample(t), tempDir(t), tempDir(t)
 	run(t, db, dir, lean(moment))
 	copied := tempDir(t)

@@ -13,7 +13,7 @@ import (
 // days together.
 func TestUptimeMatchesItsDays(t *testing.T) {
 	t.Parallel()
-	testgate.NotShort(t)
+	testgate.All(t)
 	dir, snapshot := buildSample(t)
 	z := openZip(t, dir, snapshot)
 	var index routes.Index
