@@ -45,7 +45,7 @@ func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
 
 // expandMeaning is the text of --expand.
 const expandMeaning = "files to write as objects of their own beside the zip: all, contract (responses of the API), " +
-	"none, or auto: all while that is at most 2,000 writes a day, else none"
+	"none, or auto: all while that is at most 1,500 writes a day, else none"
 
 // addExpandFlags adds the flags of commands that write objects.
 func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
@@ -88,7 +88,7 @@ request that the line cut, and the next run continues with the parts of the zip 
 
 The report counts the requests and bytes of this publication, and says what they cost a day at list prices. The time
 from one publication to the next is that from the snapshot's build to the next one, or --schedule-publish if that is
-longer. --expand auto writes all files as objects while they are at most 2,000 writes a day, which cost 30 cents a
+longer. --expand auto writes all files as objects while they are at most 1,500 writes a day, which cost 23 cents a
 month, and none above that: "tollbook serve" and the Cloudflare Worker read the zip. A place that has objects keeps
 them, because readers may use them; --expand none deletes them. Use --expand all for a web server or CDN that sends
 pages from single objects.

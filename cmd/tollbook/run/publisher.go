@@ -33,8 +33,8 @@ func isContract(name string) bool {
 }
 
 // MaxDailyWrites is the largest number of writes a day for which the expansion auto writes all files to a bucket. They
-// cost 0.30 dollars a month at most providers, so that a directory of 200 services costs less than a dollar a month.
-const MaxDailyWrites = 2_000
+// cost 0.23 dollars a month at most providers, so that a directory of 200 services costs less than a dollar a month.
+const MaxDailyWrites = 1_500
 
 // PublishOptions are the settings of a publisher.
 type PublishOptions struct {
