@@ -67,7 +67,7 @@ func TestHostingCosts(t *testing.T) {
 	if hours := 30.4 * 24; builds != math.Round(hours*4) || polls != math.Round(hours*3600/2) {
 		t.Errorf("a month has %v hours", hours)
 	}
-	sizes := regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| [0-9,]+ MB \| ([0-9.]+) MB \|$`).
+	sizes := regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| [0-9,]+ MB \| ([0-9,.]+) MB \|$`).
 		FindAllStringSubmatch(page, -1)
 	if len(sizes) != 3 {
 		t.Fatalf("the page has the sizes %v", sizes)

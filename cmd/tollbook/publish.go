@@ -20,6 +20,7 @@ import (
 	"tollbook/cmd/tollbook/terminal"
 	"tollbook/output"
 	"tollbook/output/objects"
+	"tollbook/site/display"
 )
 
 // targetOptions say which place is changed.
@@ -44,8 +45,8 @@ func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
 }
 
 // expandMeaning is the text of --expand.
-const expandMeaning = "files to write as objects of their own beside the zip: all, contract (responses of the API), " +
-	"none, or auto: all while that is at most 1,500 writes a day, else none"
+var expandMeaning = "files to write as objects of their own beside the zip: all, contract (responses of the API), " +
+	"none, or auto: all while that is at most " + display.Number(run.MaxDailyWrites) + " writes a day, else none"
 
 // addExpandFlags adds the flags of commands that write objects.
 func (o *targetOptions) addExpandFlags(f *pflag.FlagSet) {
@@ -88,10 +89,11 @@ request that the line cut, and the next run continues with the parts of the zip 
 
 The report counts the requests and bytes of this publication, and says what they cost a day at list prices. The time
 from one publication to the next is that from the snapshot's build to the next one, or --schedule-publish if that is
-longer. --expand auto writes all files as objects while they are at most 1,500 writes a day, which cost 23 cents a
-month, and none above that: "tollbook serve" and the Cloudflare Worker read the zip. A place that has objects keeps
-them, because readers may use them; --expand none deletes them. Use --expand all for a web server or CDN that sends
-pages from single objects.
+longer. --expand auto writes all files as objects while they are at most ` + display.Number(run.MaxDailyWrites) +
+			` writes a day, and none above
+that: "tollbook serve" and the Cloudflare Worker read the zip. So 200 services cost less than a dollar a month. A place
+that has objects keeps them, because readers may use them; --expand none deletes them. Use --expand all for a web
+server or CDN that sends pages from single objects.
 
 ` + bucketHelp + `
 --publish-key or TOLLBOOK_SIGNING_KEY signs the pointer; see tollbook key. A signed pointer is not replaced without

@@ -317,7 +317,7 @@ func encode(m image.Image) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// buffers are those of the encoder of PNG, which takes a megabyte.
+// buffers are those of the encoder of PNG, which take most of a megabyte.
 var buffers encoderBuffers
 
 type encoderBuffers struct{ pool sync.Pool }

@@ -116,7 +116,7 @@ type terms struct {
 	amounts []price // the largest of each token
 }
 
-// price is an amount of a token. Most URLs have one or two, and a map of so few takes ten times the memory.
+// price is an amount of a token. Most URLs have one or two, and a map has room for eight.
 type price struct {
 	token  token
 	amount *big.Int
